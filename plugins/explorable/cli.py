@@ -1,4 +1,4 @@
-"""The command `explorable`: check an act as the build does, begin a new one; finish or verify a site that is built."""
+"""The command `explorable`: check an act as the build does, begin a new one; prepare, finish or verify a site."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from explorable import book, manifest
+from explorable import book, config, manifest
 from explorable.finish import finish
 from explorable.live import check
-from explorable.shared.errors import in_a_line
+from explorable.prepare import prepare
+from explorable.shared.errors import UnbuildableError, in_a_line
 from explorable.shared.log import ALL
 from explorable.verify import verify
 
@@ -30,17 +31,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new.add_argument("what", choices=["act"])
     new.add_argument("name", help='lower-case letters, digits and "-"')
     new.add_argument("--acts", type=Path, default=Path("docs/acts"), help="the folder of the acts")
+    prepared = commands.add_parser(
+        "prepare", help="compute all that the pages show, for Zensical; then build and finish"
+    )
+    prepared.add_argument("--config-file", type=Path, help="by default zensical.toml or mkdocs.yml of this folder")
     finished = commands.add_parser("finish", help="check and complete the folder of a built site")
     finished.add_argument("site", type=Path, help="the folder")
     finished.add_argument("--manifest", type=Path, default=Path(manifest.FILE), help="what its build left")
     verified = commands.add_parser("verify", help="run every snippet of a built site in the page's Python, and compare")
     verified.add_argument("site", type=Path, help="the folder")
     given = parser.parse_args(arguments)
+    if given.command == "prepare":
+        return prepare_site(given.config_file)
     if given.command == "verify":
         return verify(given.site)
     if given.command == "finish":
         return finish_site(given.site, given.manifest)
     return check.check(given.folder) if given.command == "check" else new_act(given.name, given.acts)
+
+
+def prepare_site(file: Path | None) -> int:
+    """Prepare a site, and print what is wrong with it. Returns 1 for a site with faults."""
+    said = Said()
+    logging.getLogger(ALL).addHandler(said)
+    try:
+        found = config.Configuration(file) if file else config.of(Path())
+        if found is None:
+            raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")
+        pages = prepare(found)
+    except UnbuildableError as error:
+        print(error, file=sys.stderr)
+        return 2
+    finally:
+        logging.getLogger(ALL).removeHandler(said)
+    print(f"prepare: {pages} pages")
+    return int(said.any)
 
 
 def finish_site(site: Path, left: Path) -> int:

@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+from explorable.shared.sums import digest
 
 FILE = ".cache/explorable/manifest.json"
 """Where the last build left it, below the book's folder."""
@@ -43,6 +46,47 @@ class ReleaseFacts:
 
 
 @dataclass(frozen=True)
+class PreparedPage:
+    """A page as `explorable prepare` has converted it.
+
+    text: a hash of the text of its source, front matter left out. html: its content. contents: the entries of its table
+    of contents, as the extension `toc` has them. file: where its generator puts it, below the site.
+    """
+
+    text: str
+    html: str
+    contents: Sequence[Mapping[str, Any]]
+    file: str
+
+    @property
+    def mark(self) -> str:
+        """A comment at the end of its content, by which `finish` knows that the site has this state of the page."""
+        return f"<!-- explorable {digest(self.html)[:16]} -->"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `explorable prepare` leaves to a generator that runs no program of ours, and to `explorable finish`.
+
+    pages: source below the docs folder -> the page, for those that hold a construct.
+    fences, blocks, roles: the names of all constructs.
+    files: the folder, below the book's, of what the site needs besides its pages.
+    styles, modules, scripts: what each page loads, from the site's root.
+    unpublished: the folders of sources that are no part of the site.
+    """
+
+    pages: Mapping[str, PreparedPage]
+    fences: Sequence[str]
+    blocks: Sequence[str]
+    roles: Sequence[str]
+    files: str
+    styles: Sequence[str]
+    modules: Sequence[str]
+    scripts: Sequence[str]
+    unpublished: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """A built site, as its host knows it.
 
@@ -52,9 +96,10 @@ class Manifest:
     scripts: the site's own programs, from its root, which pages may load.
     release: the programs that make pages live; None for a site without them.
     book: the module that says which book it is, or its data as JSON.
+    prepared: for a site whose generator runs no program of ours; None for others.
     """
 
-    root: str
+    root: str = ""
     docs: str = "docs"
     name: str = ""
     short_name: str = ""
@@ -64,6 +109,7 @@ class Manifest:
     scripts: Sequence[str] = ()
     release: ReleaseFacts | None = None
     book: str = ""
+    prepared: Prepared | None = None
 
     def text(self) -> str:
         """The manifest as JSON."""
@@ -87,6 +133,10 @@ def read(text: str) -> Manifest:
         told = json.loads(text)
         pages = {file: PageFacts(**facts) for file, facts in told["pages"].items()}
         release = ReleaseFacts(**told["release"]) if told["release"] else None
-        return Manifest(**{**told, "pages": pages, "release": release})
+        prepared = told.get("prepared")
+        if prepared:
+            converted = {source: PreparedPage(**page) for source, page in prepared["pages"].items()}
+            prepared = Prepared(**{**prepared, "pages": converted})
+        return Manifest(**{**told, "pages": pages, "release": release, "prepared": prepared})
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"this is no manifest: {error}") from None

@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/authoring/generators.md").read_text("utf-8")
 ADAPTER = "plugins/explorable/hosts/mkdocs"
@@ -25,7 +27,6 @@ IMPORTING = {path.relative_to(ROOT).as_posix() for path in FILES if imports_mkdo
 def test_only_the_adapter_and_the_notebooks_know_mkdocs() -> None:
     assert {
         f"{ADAPTER}/incremental.py",
-        f"{ADAPTER}/options.py",
         f"{ADAPTER}/plugin.py",
         "book/notebooks/hooks.py",
     } == IMPORTING
@@ -44,6 +45,8 @@ def test_the_page_counts_what_depends_on_mkdocs() -> None:
     assert stated == [*found, round(lines, -1)]
 
 
-def test_the_page_names_the_version_that_is_tested() -> None:
-    [locked] = re.findall(r"^properdocs==(\S+)", (ROOT / "requirements/test.txt").read_text("utf-8"), re.MULTILINE)
-    assert set(re.findall(r"properdocs[= ]+([\d.]+\d)", PAGE, re.IGNORECASE)) == {locked}
+@pytest.mark.parametrize("generator", ["properdocs", "zensical"])
+def test_the_page_names_the_version_that_is_tested(generator: str) -> None:
+    locks = (ROOT / "requirements/test.txt").read_text("utf-8")
+    [locked] = re.findall(rf"^{generator}==(\S+)", locks, re.MULTILINE)
+    assert set(re.findall(rf"{generator}[= ]+([\d.]+\d)", PAGE, re.IGNORECASE)) == {locked}

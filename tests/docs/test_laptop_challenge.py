@@ -121,6 +121,13 @@ def test_a_dragged_prediction_is_drawn_where_it_is_held_and_the_axis_does_not_mo
     assert shown["data"]["frame"] == rest["data"]["frame"]
 
 
+def test_a_right_answer_is_confirmed_with_its_reason(act: LoadedAct) -> None:
+    verdict: Any = act.reveal(state(act, BOOK[0], prediction=round(STABLE / GB, 1)))
+    static = model("gpt2-xl").parameters * 8 / GB
+    assert verdict["correct"]
+    assert verdict["headline"].endswith(f", of which {static:.2f} GB are 8 bytes for each parameter.")
+
+
 @pytest.mark.parametrize("prediction", [6, 40])
 def test_the_gap_goes_from_the_prediction_to_the_least_that_trains(act: LoadedAct, prediction: float) -> None:
     shown: Any = act.compute(state(act, BOOK[0], prediction=prediction))
@@ -164,7 +171,10 @@ def test_bar_and_table_sum_to_the_engines_tensors(act: LoadedAct, book: tuple[st
     ).total_bytes
     assert shown["data"]["stack"][-1]["to"] == pytest.approx(total / GB)
     rows = {row["a"]: row["b"] for row in shown["tables"]["memory"]["rows"]}
-    assert rows["All, each at its fullest"] == f"{total / GB:,.2f}"
+    texts = [row["b"] for row in shown["tables"]["memory"]["rows"][: len(shown["data"]["stack"])]]
+    together = float(rows["All, each at its fullest"].replace(",", ""))
+    assert together == pytest.approx(total / GB, abs=0.005 * len(texts))
+    assert together == round(sum(float(text.replace(",", "")) for text in texts), 2), "shown digits add up"
     assert max(row["to"] for row in shown["data"]["stack"]) <= shown["data"]["frame"][1]["gb"]
     assert shown["data"]["textbook"][0]["to"] <= shown["data"]["frame"][1]["gb"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -66,8 +67,13 @@ def test_the_parts_less_what_is_gone_at_the_peak_are_what_is_needed(name: str) -
         view = shown(name, **setting)
         table = view["tables"]["waterfall"]
         *parts, need = [number(row["b"]) for row in table["rows"]]
-        # Numbers from 1,000 on are rounded to whole ones, from 10 on to tenths.
-        assert sum(parts) == pytest.approx(need, abs=(0.5 if sum(map(abs, parts)) >= 1000 else 0.05) * (len(parts) + 1))
+        # A reader who adds up what is shown finds the sum that is shown.
+        assert round(sum(parts), 6) == need
+        *percents, whole = [number(row["c"]) for row in table["rows"]]
+        assert sum(percents) == whole
+        spelled = dict(re.findall(r"(?:In \w+: |, )([a-z ']+) ([\d,.]*\d)", view["summary"]))
+        assert list(spelled) == [row["a"].lower() for row in table["rows"][: len(spelled)]]
+        assert list(map(number, spelled.values())) == parts[: len(spelled)]
         told = [row for row in table["rows"] if row["a"].startswith("Gone")]
         assert len(told) == ("are gone or not there yet" in table["caption"]) == ("gone" in view["summary"])
         bars = view["data"]["bars"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PATTERNS = Path(__file__).parents[2] / "docs/chapter/patterns"
-ALONE = sorted(path for path in PATTERNS.glob("*.py") if path.stem != "parallel")
+ALONE = sorted(path for path in PATTERNS.glob("*.py") if path.stem not in ("parallel", "sharded"))
 TEXT = "\n".join(path.read_text("utf-8") for path in PATTERNS.parent.glob("*.md"))
 
 
@@ -25,10 +25,11 @@ def test_a_pattern_prints_what_the_page_shows(path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == path.with_suffix(".txt").read_text("utf-8")
 
 
-def test_two_processes_agree_on_a_gradient(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+@pytest.mark.parametrize(("name", "processes"), [("parallel", 2), ("sharded", 4)])
+def test_several_processes_print_what_the_page_shows(name: str, processes: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     ran = subprocess.run(
-        [*command, str(PATTERNS / "parallel.py")],
+        [*command, str(PATTERNS / f"{name}.py")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -36,4 +37,4 @@ def test_two_processes_agree_on_a_gradient(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout == (PATTERNS / "parallel.txt").read_text("utf-8")
+    assert ran.stdout == (PATTERNS / f"{name}.txt").read_text("utf-8")

@@ -89,3 +89,10 @@ def test_the_three_questions_say_the_verdict_of_the_engine() -> None:
         exec(program, {})
     verdict = estimate("gpt2-xl", "h100-sxm", batch=16, precision="amp-bf16").verdict
     assert f"does it fit?         {verdict}, " in out.getvalue()
+
+
+def test_the_nearest_public_run_costs_more_than_any_bill_that_counts_as_right() -> None:
+    bill = TOKENS / 6667 / 3600 * PRICE / 1e3
+    assert "6,667 tokens a second" in PAGE.read_text("utf-8")
+    assert "outside the band" in PAGE.read_text("utf-8")
+    assert "Too large." in answered(BY_HAND | {"hide": 1, "bill": bill})["bill"]

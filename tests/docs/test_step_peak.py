@@ -76,6 +76,9 @@ def test_every_moment_says_its_total_and_the_columns_add_up_to_it(act: LoadedAct
         column = [row for row in shown["data"]["areas"] if row["at"] == moment]
         assert sum(row["to"] - row["from"] for row in column) == pytest.approx(point.total / GB)
         assert [row["part"] for row in column] == list(PARTS)
+        *rows, whole = shown["tables"]["step"]["rows"]
+        for cell in ("b", "c"):
+            assert round(sum(float(row[cell]) for row in rows), 2) == float(whole[cell]), "shown digits add up"
 
 
 def test_the_dot_that_is_dragged_stands_at_the_sliders_moment(act: LoadedAct) -> None:

@@ -336,6 +336,15 @@ def test_kinds_of_tensors_sum_to_all_and_none_is_left_unnamed(act: LoadedAct) ->
     for value in options(act):
         shown: Any = act.compute(state_of(act, 2, revealed=True, configuration=value))
         assert sum(row["share"] for row in shown["data"]["kinds"]) == pytest.approx(100)
+        # A reader who adds up what is shown finds the sum that is shown.
+        *rows, whole = shown["tables"]["tensors"]["rows"]
+        sizes = [
+            float(text) * {"GB": 1, "MB": 1e-3}[unit] for text, unit in (row["b"].split() for row in [*rows, whole])
+        ]
+        digits = 2 if whole["b"].endswith("GB") else 5
+        assert round(sum(sizes[:-1]), digits) == sizes[-1]
+        assert sum(float(row["c"]) for row in rows) == pytest.approx(float(whole["c"]))
+        assert sum(int(re.findall(r"(\d+) %", row["text"])[0]) for row in shown["data"]["kinds"]) == 100
         rest = next(row for row in shown["data"]["kinds"] if row["kind"] == "rest")
         assert rest["share"] < 1
         counted = next(row for row in shown["data"]["kinds"] if row["kind"] == "counted")

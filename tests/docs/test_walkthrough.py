@@ -1,10 +1,12 @@
-"""What the walk and the page of beliefs say of recomputing, on the four cards of the walk."""
+"""What the walk and the page of beliefs say of recomputing and of what fits, on the cards of the walk."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ironlaw import accelerator, step_time, training_memory
+from ironlaw import accelerator, estimate, setup, step_time, training_memory
 
 MODEL, SEQUENCES = "gpt2-xl", 32
 MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
@@ -29,3 +31,17 @@ def test_recomputing_pays_on_the_v100_under_autocast_and_nowhere_else(card: str)
     autocast = "amp-fp16" if card == "v100-32" else "amp-bf16"
     pays = {mode for mode in ("mixed", autocast) if fastest(card, mode, "full") < fastest(card, mode, "none")}
     assert pays == ({autocast} if card == "v100-32" else set())
+
+
+@pytest.mark.parametrize(
+    ("road", "verdict"),
+    [
+        ({"batch": 32, "checkpointing": "every:4"}, "uncertain"),
+        ({"batch": 2, "micro_batches": 16}, "uncertain"),
+        ({"batch": 2, "micro_batches": 16, "execution": "compiled"}, "fits"),
+    ],
+)
+def test_of_what_fits_by_the_count_only_the_last_row_fits_by_published_runs(road: dict[str, Any], verdict: str) -> None:
+    job = setup(MODEL, "v100-32", optimizer="adamw", update="fused", precision="mixed", **road)
+    assert training_memory(job).device_total <= job.chip.usable_bytes
+    assert estimate(job).verdict == verdict

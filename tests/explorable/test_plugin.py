@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from mkdocs.config import load_config
-from mkdocs.exceptions import PluginError
 
 from explorable.book import Book, NoRecords, current, library_of
 from explorable.hosts.mkdocs.plugin import ExplorablePlugin
@@ -32,7 +31,7 @@ def test_options_say_what_the_book_is(tmp_path: Path) -> None:
         f"{{id: queues, library: {SECOND}/queues, ledger: {SECOND}/ledger.json, colors: {{wait: '#006395'}}, "
         f"numbers: {{schema: {SECOND}/records.schema.json, command: 'measure {{suite}}'}}}}"
     )
-    made(tmp_path, options).use_book()
+    made(tmp_path, options).build.use_book()
     book = current()
     assert (book.id, book.module, list(book.ledger_fields()["properties"])) == (
         "queues",
@@ -46,7 +45,7 @@ def test_options_say_what_the_book_is(tmp_path: Path) -> None:
 
 
 def test_a_book_may_say_nothing(tmp_path: Path) -> None:
-    made(tmp_path, "{}").use_book()
+    made(tmp_path, "{}").build.use_book()
     assert (current().library, current().ledger_fields()["properties"]) == (None, {})
     assert isinstance(current().records, NoRecords)
     assert exchange._decisions() == {}
@@ -54,7 +53,7 @@ def test_a_book_may_say_nothing(tmp_path: Path) -> None:
 
 def test_a_module_may_say_it(tmp_path: Path) -> None:
     (tmp_path / "one_book.py").write_text("from explorable.book import Book\nBOOK = Book(id='told')\n")
-    made(tmp_path, "{book: one_book}").use_book()
+    made(tmp_path, "{book: one_book}").build.use_book()
     assert current() == Book(id="told", records=current().records)
 
 
@@ -69,8 +68,8 @@ def test_a_module_may_say_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_option_is_one_line(tmp_path: Path, options: str, said: str) -> None:
-    with pytest.raises(PluginError, match=said) as caught:
-        made(tmp_path, options).use_book()
+    with pytest.raises(UnbuildableError, match=said) as caught:
+        made(tmp_path, options).build.use_book()
     assert "\n" not in str(caught.value)
 
 
@@ -83,8 +82,8 @@ def test_a_part_s_library_that_is_not_there_is_one_line(tmp_path: Path, part: st
 
 
 def test_a_site_may_have_some_of_the_parts(tmp_path: Path) -> None:
-    assert list(made(tmp_path, "{}").parts) == ["live", "measured", "figures"]
-    assert list(made(tmp_path, "{parts: [live], figures: {chapter: x}}").parts) == ["live"]
+    assert list(made(tmp_path, "{}").build.parts) == ["live", "measured", "figures"]
+    assert list(made(tmp_path, "{parts: [live], figures: {chapter: x}}").build.parts) == ["live"]
 
 
 RECORD = """{"status": "ok", "case": {}, "summary": {"waiting": {"median": 5, "iqr": 1, "n": 9}},

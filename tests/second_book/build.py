@@ -1,8 +1,9 @@
 """Build the second book as its author does: from wheels, in an environment of its own.
 
-    python -m tests.second_book.build FOLDER
+    python -m tests.second_book.build FOLDER [zensical]
 
-In FOLDER it leaves the wheels, an environment in which only they are installed, a copy of the book, and `book/site`.
+In FOLDER it leaves the wheels, an environment in which only they are installed, a copy of the book, and `book/site`,
+built by MkDocs or by Zensical.
 The libraries that `explorable` asks for are those of this Python, seen through a path file; what is installed here as
 a checkout is not seen through it.
 """
@@ -21,7 +22,14 @@ PLUGINS = HERE.parents[1] / "plugins"
 SITE_PACKAGES = Path(sysconfig.get_path("purelib"))
 
 
-def build(folder: Path) -> Path:
+BUILDS = {
+    "mkdocs": (("mkdocs", "build", "--strict"),),
+    "zensical": (("explorable", "prepare"), ("zensical", "build", "--strict"), ("explorable", "finish", "site")),
+}
+"""Generator -> the modules that are run, with what they are told."""
+
+
+def build(folder: Path, generator: str = "mkdocs") -> Path:
     """Build the wheels, install them, build the book strictly. Returns the folder of its site."""
     wheels, book = folder / "wheels", folder / "book"
     for source in (PLUGINS, HERE):
@@ -30,8 +38,14 @@ def build(folder: Path) -> Path:
     left_out = shutil.ignore_patterns("queues", "__pycache__", "*.py", "pyproject.toml")
     shutil.copytree(HERE, book, ignore=left_out)
     shutil.copytree(HERE / "docs", book / "docs", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    _run(python, "-m", "mkdocs", "build", "--strict", cwd=book)
+    run(python, generator, book)
     return book / "site"
+
+
+def run(python: Path, generator: str, book: Path) -> None:
+    """Build the book by a generator."""
+    for command in BUILDS[generator]:
+        _run(python, "-m", *command, cwd=book)
 
 
 def installed(folder: Path, wheels: list[Path]) -> Path:
@@ -57,4 +71,4 @@ def _run(*command: object, cwd: Path) -> None:
 if __name__ == "__main__":
     target = Path(sys.argv[1]).resolve()
     target.mkdir(parents=True, exist_ok=True)
-    print(build(target))
+    print(build(target, *sys.argv[2:]))

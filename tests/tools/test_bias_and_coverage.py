@@ -11,7 +11,7 @@ from explorable.measured.values.expressions import Evaluator
 from explorable.measured.values.quantities import registry
 from ironlaw import vocabulary
 from tools.accuracy.calculators import CALCULATORS
-from tools.accuracy.experience import experience
+from tools.accuracy.experience import CARRIED, CHOSEN, experience
 from tools.accuracy.methods import methods
 from tools.accuracy.page import PARTS
 from tools.accuracy.regimes import regimes
@@ -32,6 +32,15 @@ def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
     alone = next(r for r in regimes(experience().judged) if r.what == "1 device")
     assert f"held {alone.coverage:.0%} on 1 device, " in (PARTS["coverage"]().text or "")
     assert "/// accuracy | coverage\n" in (ROOT / "docs/plan/index.md").read_text("utf-8")
+
+
+def test_the_verdict_says_that_a_utilization_chosen_afterwards_is_a_stronger_rival() -> None:
+    said = PARTS["against-utilization"]().text or ""
+    carried, chosen = (next(g for g in experience().goals if g.name == name) for name in (CARRIED, CHOSEN))
+    assert f"nearer on {carried.reached}; if" in said
+    assert f"own runs, on {chosen.reached}." in said
+    page = (ROOT / "docs/engine/accuracy.md").read_text("utf-8")
+    assert "/// accuracy | against-utilization\n" in page.partition("## The verdict")[2].partition("\n### ")[0]
 
 
 def test_no_published_run_is_on_a_v100_as_the_walk_says() -> None:

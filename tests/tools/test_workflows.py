@@ -187,3 +187,14 @@ def test_measuring_is_tested_with_the_oldest_pytorch_that_the_first_hour_asks_fo
     assert "requirements/torch-oldest.txt" in script
     assert "requirements/torch.txt" not in script
     assert "pytest --numprocesses 2 --dist loadfile tests/gpu_bench/measure tests/gpu_bench/record" in script
+
+
+def test_the_newest_zensical_builds_a_book_once_a_week_and_nothing_waits_for_it() -> None:
+    assert set(WORKFLOWS["newest-zensical"][True]) == {"schedule", "workflow_dispatch"}
+    script = _scripts(JOBS["newest-zensical/test"])
+    assert "pip install --quiet --upgrade zensical" in script
+    named = re.findall(r"tests/[\w/]+\.py", script)
+    assert named
+    assert all((ROOT / name).is_file() for name in named)
+    [test] = re.findall(r"test_second_book\.py::(\w+)", script)
+    assert f"def {test}(" in (ROOT / "tests/explorable/test_second_book.py").read_text(encoding="utf-8")

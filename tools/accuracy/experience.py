@@ -22,6 +22,9 @@ NAMES = {"time": "Step time", "allocated": "Memory, allocator's peak", "device m
 ENOUGH = 5
 """A source with at least so many rows has to beat the utilization chosen in hindsight, in half of the cases."""
 
+CARRIED, CHOSEN = "Utilization of other sources", "Utilization in hindsight"
+"""The goals that compare the engine with a constant utilization, by how that is chosen."""
+
 COVERAGE = (0.85, 0.95)
 """The share of runs that a 90 % band may cover: with less it is too narrow, with more too wide."""
 
@@ -202,7 +205,7 @@ def _against_utilization(sources: Sequence[Figures]) -> Iterable[Goal]:
     rivals = [(s, s.carried) for s in sources if s.carried is not None]
     lost = [f"{s.source} ({s.calibrated:.1%} against {rival:.1%})" for s, rival in rivals if s.calibrated >= rival]
     yield Goal(
-        "Utilization of other sources",
+        CARRIED,
         "better in the median on every source",
         f"{len(rivals) - len(lost)} of {len(rivals)} sources",
         not lost,
@@ -211,7 +214,7 @@ def _against_utilization(sources: Sequence[Figures]) -> Iterable[Goal]:
     large = [(s, s.hindsight) for s in sources if s.hindsight is not None and s.rows >= ENOUGH]
     behind = [f"{s.source} ({s.calibrated:.1%} against {rival:.1%})" for s, rival in large if s.calibrated >= rival]
     yield Goal(
-        "Utilization in hindsight",
+        CHOSEN,
         f"better in the median on at least half of the sources with {ENOUGH} rows or more",
         f"{len(large) - len(behind)} of {len(large)} sources",
         2 * (len(large) - len(behind)) >= len(large),

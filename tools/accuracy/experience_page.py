@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 from markdown.util import AtomicString
 
 from ironlaw.calibration import Features, calibrate
-from tools.accuracy.experience import NAMES, Figures, experience
+from tools.accuracy.experience import CARRIED, CHOSEN, NAMES, Figures, experience
 from tools.accuracy.regimes import DEVICES, regimes
 from tools.accuracy.reserved import judged
 from tools.accuracy.tables import Cell, table
@@ -74,6 +74,18 @@ def goals() -> Element:
         [g.name, g.wanted, g.reached, "met" if g.met else "missed", g.where] for g in experience().goals
     ]
     return table("Goals", ["Goal", "Wanted", "Reached", "Verdict", "Where it falls short"], body, numbers=())
+
+
+def against_utilization() -> Element:
+    """On how many sources the engine is nearer than a constant utilization, by both ways to choose it."""
+    reached = {goal.name: goal.reached for goal in experience().goals}
+    said = Element("p")
+    said.text = AtomicString(
+        f"The rival is a constant utilization. If it is carried over from other sources, the engine is nearer on "
+        f"{reached[CARRIED]}; if it is chosen afterwards, to suit the source's own runs, on {reached[CHOSEN]}. "
+        "So if you have a run of your own, scale its MFU: the engine is for when you have none."
+    )
+    return said
 
 
 def regime_table() -> Element:

@@ -21,6 +21,7 @@ from explorable.shared.log import logger
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import (
+    against_utilization,
     coverage,
     experience_sources,
     experience_totals,
@@ -264,6 +265,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "experience": experience_totals,
     "experience-sources": experience_sources,
     "goals": goals,
+    "against-utilization": against_utilization,
     "overhead": overhead,
     "worst": worst,
     "regimes": regime_table,

@@ -36,7 +36,10 @@ def memory_table(setting: Setting) -> live.Table:
     """The bar's numbers, the sum, the fullest moment, and the textbook's count."""
     account = ledger(setting)
     rows = [live.row(NAMES[part], gb(size)) for part, size in parts(setting).items()]
-    rows.append(live.row("All, each at its fullest", gb(sum(parts(setting).values()))))
+    # The sum of the digits that are shown: a reader who adds them finds the same.
+    rows.append(
+        live.row("All, each at its fullest", f"{sum(round(size / GB, 2) for size in parts(setting).values()):,.2f}")
+    )
     rows.append(live.row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
     if account.host_bytes:
         rows.append(live.row("In the host's memory", gb(account.host_bytes)))

@@ -9,7 +9,7 @@ from ironlaw import GB
 from ironlaw.numerics.formats import FP16
 
 from .failures import searched
-from .settings import BUDGET, GRADIENT, RATE, UPDATES, WEIGHT, floors, gb, ledger, need
+from .settings import BUDGET, GPT2_XL, GRADIENT, RATE, UPDATES, WEIGHT, floors, gb, ledger, need
 from .tables import FLOORS, beyond_table, floors_table
 from .updates import weight_rows
 
@@ -55,7 +55,9 @@ def gap(said: float, answer: float) -> str:
     """The distance between prediction and answer, in GB and as a factor."""
     start, truth = f"You said {said:g} GB", f"the least that trains needs {answer:.2f} GB"
     if abs(said - answer) <= TOLERANCE:
-        return f"{start}, and that is close: {truth}."
+        least = floors()["trains"]
+        static, each = gb(ledger(least).static_bytes), ledger(least).static_bytes / GPT2_XL.parameters
+        return f"{start}, and that is close: {truth}, of which {static} GB are {each:.0f} bytes for each parameter."
     factor = max(said / answer, answer / said)
     if said < answer:
         return f"{start}. In fact {truth}: {factor:.1f} times what you said, {answer - said:.1f} GB more."

@@ -73,10 +73,10 @@ ACT = live.Act(
         live.Choice(
             "precision",
             "Numbers",
-            (live.ControlOption("fp32", "FP32"), live.ControlOption("mixed", "Mixed")),
+            (live.ControlOption("fp32", "TF32"), live.ControlOption("mixed", "Mixed")),
             "fp32",
-            "FP32 numbers multiply on the A100's TF32 units. Mixed multiplies in BF16 and keeps half of what it stores "
-            "for backward.",
+            "TF32 keeps FP32 numbers and multiplies them on the A100's TF32 units. Mixed multiplies in BF16 and keeps "
+            "half of what it stores for backward.",
         ),
         live.Choice(
             "batch",

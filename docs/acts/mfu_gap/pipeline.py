@@ -59,7 +59,7 @@ class Setting:
         """What to move to get the other setting, in words."""
         words = {
             "prefetch": f"prefetching {'on' if other.prefetch else 'off'}",
-            "precision": "mixed precision" if other.precision == "mixed" else "FP32",
+            "precision": "mixed precision" if other.precision == "mixed" else "TF32",
             "checkpointing": f"checkpointing {'on' if other.checkpointing else 'off'}",
             "batch": f"batch {other.batch}",
         }

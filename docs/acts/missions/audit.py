@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from explorable import live
@@ -136,11 +136,16 @@ def _ends(account: Account, size: float) -> Iterator[float]:
     yield sum(account.parts.values()) / size
 
 
+def _asked_texts(audit: Audit) -> dict[str, str]:
+    """What is shown of what the question asks for, part by part."""
+    return _written(asked(audit), sum(asked(audit).values()))
+
+
 def _asked(audit: Audit) -> Iterator[live.Row]:
     """A segment for each part, one behind the other; a name where there is room for it."""
-    start = 0.0
+    start, texts = 0.0, _asked_texts(audit)
     for part, amount in asked(audit).items():
-        text = f"{NAMES[part].lower()} {_number(amount)}" if amount > LEGIBLE * audit.ask.top else ""
+        text = f"{NAMES[part].lower()} {texts[part]}" if amount > LEGIBLE * audit.ask.top else ""
         yield {"part": part, "from": start, "to": start + amount, "text": text}
         start += amount
 
@@ -151,17 +156,35 @@ def _gap(audit: Audit, said: float) -> live.Row:
     return gap(said, answer, far, tolerance=TOLERANCE * answer)
 
 
+def _digits(whole: float) -> int:
+    return len(_number(whole).partition(".")[2])
+
+
+def _written(amounts: Mapping[str, float], whole: float) -> dict[str, str]:
+    """Parts with as many digits as their sum has; what is shown adds up to it."""
+    digits = _digits(whole)
+    shown = live.adding_up(amounts, whole, digits=digits, rest="gone" if "gone" in amounts else "")
+    return {part: f"{abs(amount):,.{digits}f}" for part, amount in shown.items()}
+
+
+def _texts(account: Account, size: float) -> dict[str, str]:
+    """What is shown of each part, and of what is gone at the peak: it adds up to what is needed."""
+    parts = {part: held / size for part, held in account.parts.items()}
+    gone = _gone(account)
+    return _written(parts | ({"gone": -gone / size} if gone else {}), account.need / size)
+
+
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
     """A bar for each part, beginning where the last one ended, and the fullest moment below."""
-    base = 0.0
+    base, texts = 0.0, _texts(account, size)
     for row, (part, held) in enumerate(account.parts.items()):
         amount = held / size
-        label = f"{NAMES[part]} {_number(amount)} {unit}"
+        label = f"{NAMES[part]} {texts[part]} {unit}"
         yield {"row": row, "part": part, "from": base, "to": base + amount, "label": label, "over": False}
         base += amount
     need, row = account.need / size, len(account.parts)
-    if gone := _gone(account) / size:
-        label = f"Gone at the peak −{_number(gone)} {unit}"
+    if "gone" in texts:
+        label = f"Gone at the peak −{texts['gone']} {unit}"
         yield {"row": row, "part": "gone", "from": need, "to": base, "label": label, "over": False}
         row += 1
     over = account.need > account.limit
@@ -254,14 +277,15 @@ def _success(track: Track, account: Account, setting: Setting) -> live.Success |
 
 def _summary(track: Track, account: Account) -> str:
     unit, size = track.audit.unit
-    parts = ", ".join(f"{NAMES[part].lower()} {_number(held / size)}" for part, held in account.parts.items())
-    gone = _gone(account)
-    less = f"; {_number(gone / size)} are gone or not there yet at the peak" if gone else ""
+    texts = _texts(account, size)
+    gone = texts.pop("gone", "")
+    parts = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in texts.items())
+    less = f"; {gone} are gone or not there yet at the peak" if gone else ""
     return f"In {unit}: {parts}{less}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
 
 
 def _asked_table(audit: Audit, open_: bool) -> live.Table:
-    parts = [live.row(NAMES[part], _number(amount)) for part, amount in asked(audit).items()]
+    parts = [live.row(NAMES[part], text) for part, text in _asked_texts(audit).items()]
     return live.Table(
         "What the question is about.",
         live.columns("Part", f"Size|{audit.unit[0]}"),
@@ -271,15 +295,22 @@ def _asked_table(audit: Audit, open_: bool) -> live.Table:
 
 def _memory_table(track: Track, account: Account) -> live.Table:
     unit, size = track.audit.unit
-    gone = _gone(account)
-    lines = [(NAMES[part], held) for part, held in account.parts.items()]
-    lines += [("Gone, or not there yet, at the peak", -gone)] if gone else []
-    lines.append(("Needed at the peak", account.need))
-    rows = [live.row(name, _signed(held / size, _number), _signed(100 * held / account.limit)) for name, held in lines]
-    together = sum(account.parts.values()) / size
+    texts, limit = _texts(account, size), account.limit
+    gone = -_gone(account)
+    held = {**account.parts, **({"gone": gone} if gone else {})}
+    percents = live.adding_up(
+        {part: 100 * one / limit for part, one in held.items()}, 100 * account.need / limit, digits=0
+    )
+    names = {**NAMES, "gone": "Gone, or not there yet, at the peak"}
+    rows = [
+        live.row(names[part], _signed(text, held[part]), _signed(f"{abs(percents[part]):,.0f}", held[part]))
+        for part, text in texts.items()
+    ]
+    rows.append(live.row("Needed at the peak", _number(account.need / size), f"{100 * account.need / limit:,.0f}"))
+    together = sum(float(text.replace(",", "")) for part, text in texts.items() if part != "gone")
     sums = (
-        f"Together they are {_number(together)} {unit}, of which {_number(gone / size)} {unit} are gone or not "
-        "there yet at the peak."
+        f"Together they are {together:,.{_digits(account.need / size)}f} {unit}, of which {texts['gone']} {unit} are "
+        "gone or not there yet at the peak."
         if gone
         else "All are there at the peak."
     )
@@ -290,8 +321,8 @@ def _memory_table(track: Track, account: Account) -> live.Table:
     )
 
 
-def _signed(value: float, write: Callable[[float], str] = "{:,.0f}".format) -> str:
-    return f"−{write(-value)}" if value < 0 else write(value)
+def _signed(text: str, amount: float) -> str:
+    return f"−{text}" if amount < 0 else text
 
 
 def _standing(track: Track, setting: Setting) -> live.Table:
@@ -328,7 +359,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = audit.account(start_of(audit.levers))
     unit, size = audit.unit
     right = abs(said - answer) <= TOLERANCE * answer
-    each = ", ".join(f"{NAMES[part].lower()} {_number(amount)}" for part, amount in parts.items())
+    each = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in _asked_texts(audit).items())
     least = start.serving / size
     return live.Verdict(
         correct=right,

@@ -268,9 +268,11 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = start_of(race.levers)
     once, more = race.stages(start), race.stages({**start, **race.after})
     names = race.boxes
+    first, then = names[once.longest], names[more.longest]
+    pace = f"the longest pole was “{first}” and " + ("still is" if first == then else f"is “{then}” then")
     return live.Verdict(
         correct=right,
-        headline=f"{answer:.2f} times as fast. You said {said:g}{', and that is right' if right else ''}.",
+        headline=f"{answer:.2f} times as fast. You said {said:g}{f', and that is right: {pace}' if right else ''}.",
         paragraphs=(
             f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; after the change it "
             f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "

@@ -272,17 +272,19 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     chosen = {float(option.value): option for option in wall.ask.options}
     nearest = min(chosen, key=lambda option: abs(option - answer))
     start = wall.plan(start_of(wall.levers))
+    right, why = said == nearest, chosen[nearest].why
     return live.Verdict(
-        correct=said == nearest,
+        correct=right,
         headline=(
             "It stays the same."
             if abs(answer - 1) < SAME
             else f"It becomes {answer:.{2 if answer > 0.1 else 3}f} times what it was."
         )
-        + (" You said so." if said == nearest else f" You said: {chosen[said].label.rstrip('.').lower()}."),
+        + (f" You said so. {why}" if right else f" You said: {chosen[said].label.rstrip('.').lower()}."),
         paragraphs=(
-            f"{chosen[nearest].why} As the mission begins, the network is busy {100 * start.network:.0f} % of the "
-            f"step, and MFU is {100 * start.mfu:.1f} %.",
+            ("" if right else f"{why} ")
+            + f"As the mission begins, the network is busy {100 * start.network:.0f} % of the step, and MFU is "
+            f"{100 * start.mfu:.1f} %.",
             "Besides, the toy loss has to come down: a larger batch makes fewer updates of the same samples, and the "
             "rule by which the rate follows the batch can help or lose.",
         ),

@@ -94,7 +94,7 @@ ACT = live.Act(
         (
             live.Beat(("stack", "names", "leaders"), {"part": "state_1"}),
             live.Beat(("stack", "names", "leaders"), {"part": "state_2"}),
-            live.Beat(("gap", "gap_text", "total")),
+            live.Beat(("gap", "gap_from", "gap_to", "gap_text", "total")),
         ),
         {"optimizer": "adam", "precision": "fp32", "batch": 1, "update": "fused", "state_1": True, "state_2": True},
     ),

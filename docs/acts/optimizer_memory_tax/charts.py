@@ -136,7 +136,7 @@ def _prediction() -> tuple[alt.Chart, ...]:
 
 
 def _gap() -> tuple[alt.Chart, ...]:
-    """Between the prediction and what the optimizer adds: a bracket with the distance."""
+    """Between the prediction and what the optimizer adds: a bracket with the distance, tied to both."""
     ink = "var(--il-fg)"
     line = _rows("gap").mark_rule(stroke=ink, strokeWidth=1.5).encode(x=_x(BRACKET), y=_y("from"), y2="to")
     text = (
@@ -144,4 +144,11 @@ def _gap() -> tuple[alt.Chart, ...]:
         .mark_text(align="right", baseline="middle", fontSize=SIZE, fill=ink)
         .encode(x=_x(BRACKET - 1.5), y=_y("middle"), text="text:N")
     )
-    return line.properties(name="gap"), text.properties(name="gap_text")
+    ends = (
+        _rows("gap")
+        .mark_rule(stroke=ink, strokeWidth=1.5)
+        .encode(x=_x(BRACKET), x2=alt.X2Datum(STACK[0]), y=_y(end))
+        .properties(name=f"gap_{end}")
+        for end in ("from", "to")
+    )
+    return line.properties(name="gap"), *ends, text.properties(name="gap_text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -91,10 +92,14 @@ def ledger(setting: Setting) -> MemoryLedger:
     return training_memory(setting.training)
 
 
-@cache
-def total(setting: Setting) -> int:
-    """Bytes of all segments, each at its fullest. Never less than the peak, at which not all of them are there."""
-    return sum(part.size for part in parts(setting))
+def together(some: Iterable[Part]) -> float:
+    """GB of parts, each at its fullest, by the digits that are shown: a reader who adds them finds the same."""
+    return sum(round(part.size / GB, 2) for part in some)
+
+
+def gone(setting: Setting) -> float:
+    """GB of the parts that are gone, or not there yet, at the peak, by the same digits."""
+    return together(parts(setting)) - round(needed(setting) / GB, 2)
 
 
 def needed(setting: Setting) -> int:

@@ -18,10 +18,11 @@ from .settings import (
     adam_tax,
     fits,
     gb,
+    gone,
     needed,
     parts,
     setting_of,
-    total,
+    together,
 )
 
 AXIS_TOPS = (40, 100, 200, 400, 500)
@@ -55,14 +56,16 @@ def compute(state: live.State) -> live.View:
             "limit": ({"gb": capacity / GB},),
             "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "total": ({"from": 0, "text": f"{gb(size)} GB {'in all' if shown == everything else 'shown'}"},),
+            "total": (
+                {"from": 0, "text": f"{together(shown):,.2f} GB {'in all' if shown == everything else 'shown'}"},
+            ),
             "prediction": outline,
             "gap": gap(state, outline, top),
         },
         headline=live.Figure("Needed at the peak of a step", gb(needed(setting)), "GB"),
         summary=f"GPT-2 XL with {setting.words}: "
         + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
-        + f". Together {gb(total(setting))} GB, of which {gb(total(setting) - needed(setting))} GB are gone or not "
+        + f". Together {together(everything):,.2f} GB, of which {gone(setting):,.2f} GB are gone or not "
         f"there yet at the peak: then the step needs {gb(needed(setting))} GB. The {DEVICE_NAMES[state.context]} can "
         f"give {gb(capacity)} GB.",
         tables={"ledger": ledger_table(setting, everything, shown)},
@@ -159,10 +162,10 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
         ),
         [
             *rows,
-            {"component": "All, each at its fullest", "size": gb(total(setting)), "each": "–", "shown": ""},
+            {"component": "All, each at its fullest", "size": f"{together(everything):,.2f}", "each": "–", "shown": ""},
             {
                 "component": "Gone, or not there yet, at the peak",
-                "size": f"−{gb(total(setting) - needed(setting))}",
+                "size": f"−{gone(setting):,.2f}",
                 "each": "–",
                 "shown": "",
             },

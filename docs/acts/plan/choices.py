@@ -42,7 +42,8 @@ MORE = frozenset((
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
 MEASURED = frozenset((
-    "step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked", "free", "in_use",
+    "step_s", "tokens_per_s", "tokens_per_s_device", "mfu", "allocated", "reserved", "process", "asked", "free",
+    "in_use",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 READ_AT = "read_at"
@@ -55,6 +56,10 @@ def _menu(
 ) -> live.Choice:
     made = tuple(live.ControlOption(value, shown) for value, shown in options.items())
     return live.Choice(name, label, made, default, text, menu=True, more=more)
+
+
+def _slider(name: str, label: str, most: int) -> live.Slider:
+    return live.Slider(name, label, 1, most, 1, scale="log", integer=True, typed=True, more=True)
 
 
 def _counts(*values: int) -> dict[int, str]:
@@ -96,7 +101,7 @@ CONTROLS = (
         "Not in the list? Paste its config.json above.",
     ),
     _menu("gpu", "Card", _cards(), CARD),
-    _menu("gpus", "Cards in all", _counts(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), 1),
+    live.Slider("gpus", "Cards in all", 1, 65_536, 1, scale="log", integer=True, typed=True),
     live.Choice(
         "method",
         "Trains",
@@ -110,17 +115,7 @@ CONTROLS = (
     _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16, more=True),
     live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True, typed=True),
     live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True, typed=True),
-    live.Slider(
-        "accumulate",
-        "Passes before an update (gradient accumulation)",
-        1,
-        1024,
-        1,
-        scale="log",
-        integer=True,
-        more=True,
-        typed=True,
-    ),
+    _slider("accumulate", "Passes before an update (gradient accumulation)", 1024),
     live.Choice(
         "checkpointing",
         "Recomputes activations",
@@ -144,8 +139,8 @@ CONTROLS = (
         ),
         0,
     ),
-    _menu("tp", "Cards that share every matrix (tensor parallel)", _counts(1, 2, 4, 8), 1, more=True),
-    _menu("pp", "Stages of a pipeline", _counts(1, 2, 4, 8, 16), 1, more=True),
+    _slider("tp", "Cards that share every matrix (tensor parallel)", 64),
+    _slider("pp", "Stages of a pipeline", 128),
     live.Toggle("flash", "Fused attention (Flash, SDPA)", True, "Kernels", more=True),
     live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels", more=True),
     live.Toggle("compiled", "torch.compile", False, "Kernels", more=True),
@@ -214,8 +209,19 @@ def mark_of(state: live.State) -> int:
     return zlib.crc32(named.encode()) + 1  # the page takes no zero for a number
 
 
+def require_layout(state: live.State) -> None:
+    """Refuse cards that groups of the chosen size would not use up. Raises `EngineError`."""
+    at = state.controls
+    beside = {name: at[name] for name in ("tp", "pp") if int(at[name]) > 1}
+    together = int(at["tp"]) * int(at["pp"])
+    if int(at["gpus"]) % together:
+        why = f"which put {together:,} cards to each copy of the model"
+        raise EngineError("gpus", at["gpus"], f"a multiple of {together:,}", beside, why)
+
+
 def setup_of(state: live.State) -> Setup:
     """The setup at which the controls stand. Raises `EngineError` where its parts exclude each other."""
+    require_layout(state)
     return setup(**words_of(state))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from explorable import live
 from ironlaw import setup
 
-from .choices import words_of
+from .choices import require_layout, words_of
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -34,6 +34,7 @@ def exports(state: live.State) -> Mapping[str, str]:
     """What each text is called, and the text."""
     from ironlaw.files.exports import exports as texts_of
 
+    require_layout(state)
     return {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
 
 

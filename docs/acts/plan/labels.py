@@ -20,8 +20,8 @@ OFF = ("standard", "full", "eager", "none")
 """What a check box that is not ticked makes of its word."""
 _CONTROLS = {control.name: control for control in CONTROLS if not isinstance(control, live.Note)}
 NOT_DIVIDED = (
-    "The weights below adapters are divided here by FSDP alone, and are otherwise whole on every card. Programs that "
-    "divide them in other ways exist; this page cannot count them yet"
+    "The weights below adapters are divided here by FSDP and by pipelines alone, and are otherwise whole on every "
+    "card. Programs that divide them in other ways exist; this page cannot count them yet"
 )
 """What to know of adapters where cards divide weights."""
 
@@ -40,7 +40,7 @@ def worded(error: EngineError) -> str:
 
 def is_uncounted(error: EngineError) -> bool:
     """Whether programs can do it, and only the engine cannot count it."""
-    return error.what in ("zero", "tp", "pp") and error.beside.get("method") in ("lora", "qlora")
+    return error.what in ("zero", "tp") and error.beside.get("method") in ("lora", "qlora")
 
 
 def spell(what: str, value: object = MISSING, *, accepted: bool = False) -> str:

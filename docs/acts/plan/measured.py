@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from explorable import live
 from ironlaw import GB, Setup
 from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
-from ironlaw.files.gap import NAMES, Gap, compare
+from ironlaw.files.gap import NAMES, Gap, Placed, compare
 
 from .choices import READ_AT, mark_of
 
@@ -18,6 +19,48 @@ CHANGED = "The plan has changed since this was read, and what was measured is of
 """Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
 MOST = 6
 """Differences that are told."""
+READ = {
+    "step_s": (NAMES["step_s"], "s", 1.0),
+    "tokens_per_s": (NAMES["tokens_per_s"], "", 1.0),
+    "tokens_per_s_device": (f"{NAMES['tokens_per_s']} of one card", "", 1.0),
+    "mfu": ("utilization (MFU) as the log counts it", "%", 0.01),
+    "allocated": (NAMES["allocated_peak"], "GB", GB),
+    "reserved": ("reserved memory", "GB", GB),
+    "process": (NAMES["device_total"], "GB", GB),
+    "asked": ("memory that was asked for", "GB", GB),
+    "free": ("free memory", "GB", GB),
+    "in_use": ("memory of all programs", "GB", GB),
+}
+"""What texts say was measured: what it is called, the unit in which it is told, and how much that is."""
+_OF_THE_PLAN = {"allocated_peak": "allocated", "device_total": "process"}
+_UNCOMPARED = ("mfu", "reserved")
+"""What is told and not compared: programs count utilization in their own ways, and reserved memory has no band."""
+
+
+def told(measured: Mapping[str, float]) -> str:
+    """What was measured, in a sentence."""
+    return f"Read: {', '.join(f'{name} {size} {unit}'.strip() for name, size, unit in _figures(measured))}."
+
+
+def _figures(measured: Mapping[str, float]) -> list[tuple[str, str, str]]:
+    """What was measured, how much of which unit."""
+    return [(name, f"{measured[one] / size:.4g}", unit) for one, (name, unit, size) in READ.items() if one in measured]
+
+
+def _named(name: str, unit: str) -> str:
+    return f"{name}, {unit}" if unit else name
+
+
+def read_tables(state: live.State) -> dict[str, live.Table]:
+    """What was read, where the plan has no numbers to stand beside it; none without any."""
+    text = str(state.controls["measured"])
+    if not text:
+        return {}
+    caption = (
+        "What was read. This plan has no numbers to stand beside it: make it the one that ran, and they stand here."
+    )
+    rows = [live.row(_named(name, unit), size) for name, size, unit in _figures(json.loads(text))]
+    return {"measured": live.Table(caption, live.columns("Yours", "Measured"), rows)}
 
 
 def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
@@ -26,7 +69,8 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     if not text:
         return {}
     gap, message = _gap(asked, text)
-    mark = json.loads(text).get(READ_AT)
+    numbers = json.loads(text)
+    mark = numbers.get(READ_AT)
     since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
     tables = {}
     if message:
@@ -36,22 +80,14 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
             live.columns("", "What it says"),
             rows,
         )
-    tables |= {
-        "measured": live.Table(
-            f"{since}{gap.sentence} {gap.standing}".rstrip(),
-            live.columns("Yours", "Measured", "Expected", "Band", ""),
-            [
-                live.row(
-                    f"{NAMES[one.name]}{', GB' if _unit(one.name) == GB else ''}",
-                    f"{'at least ' * one.at_least}{one.measured / _unit(one.name):.4g}",
-                    f"{one.expected / _unit(one.name):.4g}",
-                    f"{one.low / _unit(one.name):.4g} to {one.high / _unit(one.name):.4g}",
-                    "less so far; the peak was still to come" if one.at_least and one.place == "below" else one.place,
-                )
-                for one in gap.figures
-            ],
-        )
-    }
+    others = {} if message else {name: numbers[name] for name in _UNCOMPARED if name in numbers}
+    compared = [_compared(one) for one in gap.figures]
+    compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
+    tables["measured"] = live.Table(
+        f"{since}What you measured beside the plan. {gap.sentence} {gap.standing}".rstrip(),
+        live.columns("Yours", "Measured", "Expected", "Band", ""),
+        compared,
+    )
     if gap.differences:
         rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
         tables["differences"] = live.Table(
@@ -60,13 +96,21 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     return tables
 
 
+def _compared(one: Placed) -> dict[str, str]:
+    name, word, unit = READ[_OF_THE_PLAN.get(one.name, one.name)]
+    less = "less so far; the peak was still to come" if one.at_least and one.place == "below" else one.place
+    return live.row(
+        _named(name, word),
+        f"{'at least ' * one.at_least}{one.measured / unit:.4g}",
+        f"{one.expected / unit:.4g}",
+        f"{one.low / unit:.4g} to {one.high / unit:.4g}",
+        less,
+    )
+
+
 @lru_cache(maxsize=8)
 def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...]]:
     numbers: dict[str, Any] = json.loads(text)
     numbers.pop(READ_AT, None)
     seen = Observed(program="", **numbers)
     return compare(asked, seen), lines(asked, seen)
-
-
-def _unit(name: str) -> float:
-    return GB if name in ("allocated_peak", "device_total") else 1.0

@@ -16,6 +16,7 @@ from ironlaw.models.published import essentials, published
 
 from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of, model_of
 from .choices import words_of as chosen
+from .measured import told as measured_words
 
 TRAININGS = ("axolotl", "LLaMA-Factory", "TRL", "command", "DeepSpeed", "accelerate")
 """Kinds of text that say how something is trained."""
@@ -65,6 +66,9 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "dp" in words:
         gpus = int(words["dp"]) * int(words.get("tp") or 1) * int(words.get("pp") or 1)
         controls["gpus"] = _nearest("gpus", gpus, said)
+    elif int(state.controls["gpus"]) % (together := int(words.get("tp") or 1) * int(words.get("pp") or 1)):
+        controls["gpus"] = together
+        said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
     stage = next((reading.facts.zero for reading in readings if reading.facts.zero), None)
     if stage is not None:
         # A file says what cards divide, and another one how many there are.
@@ -78,6 +82,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
+        said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in found], controls, said)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ STEP = 64
 """Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
-_ASKED = ("model", "gpu", "gpus")
+_ASKED = ("model", "gpu")
 """Controls that say what a reader has: no way out changes them."""
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
 
@@ -155,6 +155,8 @@ def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion
     """Single controls that make a plan possible whose parts exclude each other, or that the page cannot count."""
     said = "Then it can be counted." if uncounted else "Then it is possible."
     for control in CONTROLS:
+        if isinstance(control, live.Slider) and (value := _nearest_possible(state, control)) is not None:
+            yield live.Suggestion(f"{control.label}: {value:,}", said, {control.name: value}, 1.0)
         if not isinstance(control, live.Choice | live.Toggle) or control.name in _ASKED:
             continue
         offered = control.options if isinstance(control, live.Choice) else _SWITCH
@@ -163,6 +165,28 @@ def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion
             if option.value != state.controls[control.name] and _possible(state, way):
                 yield live.Suggestion(f"{control.label}: {option.label}", said, way, 1.0)
                 break
+
+
+def _nearest_possible(state: live.State, control: live.Slider) -> int | None:
+    """The whole number of a slider nearest to the one at which it stands that makes a plan possible."""
+    if not control.integer:
+        return None
+    name, least, stands = control.name, int(control.minimum), int(state.controls[control.name])
+
+    def possible(value: int) -> bool:
+        return _possible(state, {name: value})
+
+    # Groups use up the cards, and matrices and blocks are divided: the next number below may not do, of others it does.
+    if name == "gpus":
+        together = int(state.controls["tp"]) * int(state.controls["pp"])
+        near: Iterable[int] = (stands - stands % together, stands + -stands % together)
+    elif name in ("tp", "pp"):
+        near = range(least, int(control.maximum) + 1)
+    else:
+        below = bisect_left(range(least, stands), True, key=lambda value: not possible(value))
+        near = (least + below - 1,)
+    inside = [value for value in near if least <= value <= control.maximum and value != stands]
+    return next(filter(possible, sorted(inside, key=lambda value: abs(value - stands))), None)
 
 
 def _possible(state: live.State, way: dict[str, live.Value]) -> bool:

@@ -15,10 +15,10 @@ from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 
 from .causes import cause, loading, offloaded
-from .choices import FORMATS, words_of
+from .choices import FORMATS, require_layout, words_of
 from .give import command
 from .labels import is_uncounted, worded
-from .measured import measured_tables
+from .measured import measured_tables, read_tables
 from .phases import held, phase_table, phases_of
 
 PARTS = {
@@ -47,11 +47,12 @@ IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that ye
 def compute(state: live.State) -> live.View:
     """The plan at which the controls stand, or why there is none."""
     try:
+        require_layout(state)
         words = words_of(state)
         batch, sequence = words.pop("batch"), words.pop("sequence")
         return _view(state, plan_of(tuple(words.items())), batch, sequence)
     except EngineError as error:
-        return _impossible(error)
+        return _impossible(state, error)
 
 
 @lru_cache(maxsize=64)
@@ -155,7 +156,7 @@ def parts_of(found: Estimate, fullest: Peak) -> dict[str, float]:
 def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str]]:
     """Line -> what to expect, and the band's two ends, as texts."""
     seen, time = found.calibrated, found.time
-    gpus = _gpus(state)
+    gpus = int(state.controls["gpus"])
     chip_price = found.usd_per_1e9_tokens
     said = float(state.controls["price"])
     # The estimate's price is per tokens at the physical rate; per hour it is the same at every rate.
@@ -179,11 +180,6 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
         "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
     }
     return {what: (one[0], one[1], one[2]) for what, one in lines.items()}
-
-
-def _gpus(state: live.State) -> int:
-    together = int(state.controls["tp"]) * int(state.controls["pp"])
-    return max(int(state.controls["gpus"]) // together, 1) * together
 
 
 def duration(seconds: float) -> str:
@@ -286,7 +282,7 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
     )
 
 
-def _impossible(error: EngineError) -> live.View:
+def _impossible(state: live.State, error: EngineError) -> live.View:
     """A plan whose parts exclude each other, or that the page cannot count."""
     why, uncounted = worded(error), is_uncounted(error)
     empty = live.Table("Nothing to show", live.columns("Part", "GB"), [])
@@ -304,11 +300,11 @@ def _impossible(error: EngineError) -> live.View:
         },
         headline=live.Figure("Not counted" if uncounted else "Not possible", "–", ""),
         summary=f"{title}: {why}",
-        tables={"answer": empty, "memory": empty, "moments": empty},
+        tables={"answer": empty, "memory": empty, "moments": empty, **read_tables(state)},
         failure=live.Failure(
             title,
             why[:1].upper() + why[1:] + ".",
             "",
-            f"Each change below makes {'a plan that it can count' if uncounted else 'it possible'}.",
+            f"Changes that make it {'countable' if uncounted else 'possible'} are looked for below.",
         ),
     )

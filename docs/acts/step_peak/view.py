@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorable import live
 from ironlaw import GB
 
-from .timeline import CARD, PARTS, fits, gb, needed, peak_index, timeline
+from .timeline import CARD, PARTS, Point, fits, gb, needed, peak_index, timeline
 
 TOPS = (4, 8.5, 14)
 """Where the axis may end, in GB."""
@@ -19,7 +19,7 @@ def compute(state: live.State) -> live.View:
     here = min(int(state.controls["moment"]), len(points) - 1)
     now, peak = points[here], points[peak_index(batch)]
     top = next(top for top in TOPS if top >= 1.05 * max(peak.total, ROOM * (batch > 2)) / GB)
-    parts = ", ".join(f"{PARTS[part].lower()} {gb(size)} GB" for part, size in now.sizes.items() if size)
+    parts = ", ".join(f"{PARTS[part].lower()} {text} GB" for part, text in written(now).items() if now.sizes[part])
     return live.View(
         data={
             "areas": tuple(areas(batch)),
@@ -34,6 +34,13 @@ def compute(state: live.State) -> live.View:
         tables={"step": table(batch, here)},
         failure=None if fits(batch) else out_of_memory(batch),
     )
+
+
+def written(point: Point) -> dict[str, str]:
+    """GB of each part at a moment; what is shown adds up to the sum that is shown."""
+    sizes = {part: size / GB for part, size in point.sizes.items()}
+    rest = "passing" if point.sizes["passing"] else "driver"
+    return {part: f"{size:.2f}" for part, size in live.adding_up(sizes, point.total / GB, rest=rest).items()}
 
 
 def areas(batch: int) -> list[live.Row]:
@@ -64,7 +71,7 @@ def table(batch: int, here: int) -> live.Table:
     """The parts at this moment and at the peak."""
     points = timeline(batch)
     now, peak = points[here], points[peak_index(batch)]
-    rows = [live.row(title, gb(now.sizes[part]), gb(peak.sizes[part])) for part, title in PARTS.items()]
+    rows = [live.row(title, written(now)[part], written(peak)[part]) for part, title in PARTS.items()]
     return live.Table(
         f"“{now.title}”, and the peak, which is “{peak.title}”",
         live.columns("Part", "Now|GB", "At the peak|GB"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from explorable import live
 from ironlaw import GB, Setup, setup, training_memory
 from ironlaw.memory import chapter_activation_bytes
 from ironlaw.numerics.dtypes import FP16, FP32
@@ -72,6 +73,23 @@ def kept(configuration: Configuration) -> dict[str, int]:
 def engine_count(configuration: Configuration) -> int:
     """The engine's bytes."""
     return sum(kept(configuration).values())
+
+
+def written(configuration: Configuration) -> dict[str, str]:
+    """The bytes of each kind as they are shown; what is shown adds up to their sum."""
+    exact, whole = kept(configuration), engine_count(configuration)
+    unit = GB if whole >= 0.1 * GB else 1e6
+    shown = live.adding_up({name: amount / unit for name, amount in exact.items()}, whole / unit)
+    # What is shown in a smaller unit than the sum is shown to more digits than it.
+    return {name: size(shown[name] * unit if amount >= 0.1 * unit else amount) for name, amount in exact.items()}
+
+
+def shares(configuration: Configuration, digits: int) -> dict[str, float]:
+    """The share of each kind in percent, as it is shown; together they are 100."""
+    whole = engine_count(configuration)
+    return live.adding_up(
+        {name: 100 * amount / whole for name, amount in kept(configuration).items()}, 100, digits=digits
+    )
 
 
 def gap_factor(configuration: Configuration) -> float:

@@ -6,7 +6,7 @@ from explorable import live
 
 from .block import BOXES, kept_of, sizes
 from .configurations import COMMAND, Configuration
-from .counts import GROUPS, engine_count, kept, size, textbook
+from .counts import GROUPS, engine_count, shares, size, textbook, written
 
 
 def block_table(configuration: Configuration, state: live.State, *, told: bool) -> live.Table:
@@ -67,15 +67,15 @@ def count_table(configuration: Configuration, values: list[tuple[live.MeasuredRe
 
 def tensors_table(configuration: Configuration) -> live.Table:
     """Every kind of tensor, and whether the textbook counts it."""
-    total = engine_count(configuration)
+    part = shares(configuration, 1)
     rows = [
         {
             "a": GROUPS[name],
-            "b": size(amount),
-            "c": f"{100 * amount / total:.1f}",
+            "b": text,
+            "c": f"{part[name]:.1f}",
             "d": "yes" if name == "counted" else "10 MB per layer" if name == "rest" else "no",
         }
-        for name, amount in kept(configuration).items()
+        for name, text in written(configuration).items()
     ]
     return live.Table(
         "What PyTorch keeps, by kind of tensor",
@@ -85,5 +85,5 @@ def tensors_table(configuration: Configuration) -> live.Table:
             live.Column("c", "Share", "%", numeric=True),
             live.Column("d", "In the textbook's count"),
         ),
-        [*rows, {"a": "All", "b": size(total), "c": "100.0", "d": ""}],
+        [*rows, {"a": "All", "b": size(engine_count(configuration)), "c": "100.0", "d": ""}],
     )

@@ -9,7 +9,7 @@ from ironlaw import GB
 
 from .block import BOXES, given, kept_of, sizes
 from .configurations import Configuration, configurations, measured
-from .counts import GROUPS, engine_count, kept, size, textbook
+from .counts import GROUPS, engine_count, kept, shares, size, textbook, written
 from .question import HUNTED, SCALE
 from .tables import block_table, closed_table, count_table, tensors_table
 
@@ -144,4 +144,5 @@ def kinds(configuration: Configuration) -> Iterator[live.Row]:
     total = engine_count(configuration)
     for name, amount in kept(configuration).items():
         share = 100 * amount / total
-        yield {"kind": name, "share": share, "title": GROUPS[name], "text": f"{size(amount)}, {share:.0f} %"}
+        text = f"{written(configuration)[name]}, {shares(configuration, 0)[name]:.0f} %"
+        yield {"kind": name, "share": share, "title": GROUPS[name], "text": text}

@@ -1,6 +1,6 @@
 """The iron law as a fraction with its levers."""
 
-from explorable.figures.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram, lines
 from explorable.shared.svg import INK
 
 
@@ -16,7 +16,7 @@ def draw() -> Drawing:
     box(axes, 8.9, 2.4, 3.0, 1.2, "utilization", "data")
     axes.text(7.7, 7.2, "1  do less arithmetic", ha="center", va="center", fontweight="bold")
     arrow(axes, (7.7, 6.85), (7.7, 5.75))
-    axes.text(5.9, 0.55, "2  use faster\narithmetic", ha="center", va="center", fontweight="bold")
+    lines(axes, 5.9, 0.55, "2  use faster\narithmetic", "center", "bold")
     arrow(axes, (6.6, 1.2), (7.1, 2.35))
     arrow(axes, (5.4, 1.2), (4.8, 2.35))
     axes.text(10.3, 0.55, "3  wait less", ha="center", va="center", fontweight="bold")

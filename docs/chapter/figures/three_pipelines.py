@@ -1,12 +1,12 @@
 """The parts of a training system, and the hardware that each of them keeps busy."""
 
-from explorable.figures.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram, lines
 
 STAGES = (
     ("read", "disk or\nnetwork", "data"),
     ("prepare", "processor\ncores", "data"),
     ("copy", "link to\nthe GPU", "memory"),
-    ("train", "GPU", "compute"),
+    ("train", "GPU\n", "compute"),
 )
 """What happens to a batch, on which hardware, and its color."""
 
@@ -17,7 +17,7 @@ def draw() -> Drawing:
     for place, (name, hardware, ink) in enumerate(STAGES):
         left = 0.2 + 3.0 * place
         box(axes, left, 4.6, 2.4, 1.3, name, ink)
-        axes.text(left + 1.2, 4.35, hardware, ha="center", va="top", linespacing=1.2)
+        lines(axes, left + 1.2, 3.8, hardware, "center")
         if place:
             arrow(axes, (left - 0.6, 5.25), (left, 5.25))
     box(axes, 2.6, 0.5, 4.4, 1.6, "evaluate\nforward pass only", "compute")

@@ -108,8 +108,8 @@ def mfu_rule(c: Setup) -> str:
 
 def _trained(c: Setup) -> str:
     """What is trained, and how the rest is kept."""
-    how, stage = c.adaptation, c.stages[0]
-    trained = trained_elements(c, stage)
+    how, whole = c.adaptation, c.whole
+    trained = trained_elements(whole, whole.stages[0])
     if not how.has_adapters:
         return f"{trained:,} parameters (R) are trained, the others (F) are frozen."
     kind = "DoRA" if how.magnitudes else "LoRA"

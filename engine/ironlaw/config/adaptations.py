@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError, Instead, require_name, whole_number
-from ironlaw.graph.adaptation import ALL_LINEAR, Adaptation, Quantization, require_adaptable
+from ironlaw.graph.adaptation import ALL_LINEAR, Adaptation, Quantization, by_layer, require_adaptable
 from ironlaw.numerics.dtypes import TF32
 from ironlaw.numerics.precision import Precision, list_precisions
 from ironlaw.numerics.precision import precision as precision_by_name
@@ -85,9 +85,14 @@ def require_adapted(c: Setup) -> None:
     partly: dict[str, object] = {"frozen": ",".join(c.adaptation.frozen)}
     if c.adaptation.has_adapters:
         partly = {"method": c.adaptation.method}
-    for what, value in (("tensor", c.layout.tensor), ("pipeline", c.layout.pipeline)):
+    for what, value in (("tensor", c.layout.tensor), ("interleave", c.layout.interleave)):
         if value > 1:
             raise EngineError(what, value, (1,), partly)
+    _, layers = by_layer(c.model, c.adaptation)
+    trained = [layer for layer, one in enumerate(layers) if one.parameters or one.adapted]
+    if not all(set(stage.layers).intersection(trained) for stage in c.stages if c.layout.pipeline > 1):
+        because = "with which a stage has no block to train"
+        raise EngineError("pipeline", c.layout.pipeline, (1,), partly, because)
     for choice, chosen, allowed in (
         ("framework", c.framework.name, "torch"),
         ("execution", c.framework.execution, "eager"),

@@ -127,6 +127,7 @@ class Stage:
         in_flight: Micro-batches in flight, for what occurs once per micro-batch.
         first: Whether it holds the embedding.
         last: Whether it holds the final norm and the head.
+        start: The number of its first block.
     """
 
     model: Transformer
@@ -135,6 +136,12 @@ class Stage:
     in_flight: Count
     first: bool
     last: bool
+    start: Count = 0
+
+    @property
+    def layers(self) -> range:
+        """The numbers of its blocks, where they follow each other: not with an interleaved schedule."""
+        return range(self.start, self.start + self.blocks)
 
 
 @lru_cache(maxsize=256)
@@ -170,7 +177,7 @@ def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
     sizes[0] -= layout.balanced
     sizes[-1] -= layout.balanced
     return tuple(
-        Stage(shard, size, _kept(i, size, slots, layout), _flight(i, layout), first=i == 0, last=i == p - 1)
+        Stage(shard, size, _kept(i, size, slots, layout), _flight(i, layout), i == 0, i == p - 1, sum(sizes[:i]))
         for i, size in enumerate(sizes)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -196,14 +197,27 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         loss=c.loss.form,
         logits=c.loss.logits,
     )
-    if not c.adaptation.everything:  # which has one stage
-        return parts
+    if not c.adaptation.everything:
+        return tuple(_of_stage(stage, parts))
     equal = len(stage.model.kinds) == 1  # layers of several kinds are all on one stage
     return tuple(
         replace(part, count=stage.blocks) if equal and part.name == "block" else part
         for part in parts
         if _holds(stage, part)
     )
+
+
+def _of_stage(stage: Stage, parts: tuple[Section, ...]) -> Iterator[Section]:
+    """The runs of blocks that a stage has of a whole model's, and what else it holds."""
+    layer = 0
+    for part in parts:
+        if part.name == "block":
+            first, layer = layer, layer + part.count
+            count = len(range(max(first, stage.layers.start), min(layer, stage.layers.stop)))
+            if count:
+                yield replace(part, count=count)
+        elif _holds(stage, part):
+            yield part
 
 
 def _holds(stage: Stage, part: Section) -> bool:

@@ -59,6 +59,8 @@ class UnreadError(EngineError):
 def _why(text: str) -> str:
     if messages.lacks_sizes(text):
         return "the message about memory needs its sizes: paste it with the line “Tried to allocate …”"
+    if fault := documents.json_fault(text):
+        return f"this is broken JSON: {fault}"
     return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
 
 

@@ -14,6 +14,18 @@ LONGEST_DOCUMENT = 50_000
 DEEPEST = 50
 """Blocks of a YAML inside one another."""
 
+_EXPECTED = {
+    "Expecting ',' delimiter": "a comma or a closing bracket is expected",
+    "Expecting ':' delimiter": "a colon is expected",
+    "Expecting value": "a value is expected",
+    "Expecting property name": "a name in double quotes is expected",
+    "Illegal trailing comma": "something is expected behind the comma",
+    "Unterminated string": "a text begins whose closing quotation mark is missing",
+    "Invalid control character": "a text goes over the end of its line: its closing quotation mark is expected",
+    "Extra data": "the end of the text is expected",
+}
+"""What Python's reader of JSON says, and what it expected, in words."""
+
 
 def mapping(text: str) -> dict[str, Any] | None:
     """The mapping that a text writes as JSON or YAML; None when it is no mapping.
@@ -48,6 +60,18 @@ def _json(text: str) -> Any:
     # A number of thousands of digits is a ValueError.
     except (ValueError, RecursionError):
         return None
+
+
+def json_fault(text: str) -> str:
+    """Where a text that begins as a JSON's object breaks off being one, and what was expected there, in words."""
+    try:
+        json.loads(text if text.lstrip().startswith("{") else "{}")
+    except json.JSONDecodeError as error:
+        expected = next((words for said, words in _EXPECTED.items() if error.msg.startswith(said)), error.msg)
+        return f"in line {error.lineno}, column {error.colno}, {expected}"
+    except RecursionError:
+        return "its lists and objects lie too deep in each other"
+    return ""
 
 
 def _yaml(text: str) -> Any:

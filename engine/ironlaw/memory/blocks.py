@@ -92,7 +92,7 @@ class EqualBlocks:
 
 @dataclass(frozen=True)
 class MixedBlocks:
-    """Blocks of several kinds, or trained in several ways, all on one device.
+    """Blocks of several kinds, or trained in several ways.
 
     Where every block is computed again by itself, or none is, the ends of the first and of the last runs of each kind
     are looked at: between them memory changes steadily where the kinds alternate in a fixed pattern, as all published
@@ -101,14 +101,21 @@ class MixedBlocks:
     Attributes:
         runs: Kinds in order, each with how many blocks of it follow each other.
         every: Blocks per checkpointed segment; 0 where nothing is computed again.
+        in_flight: Micro-batches of a pipeline's stage that are kept at once.
     """
 
     runs: tuple[tuple[WorkingSet, Count], ...]
     every: Count
+    in_flight: Count = 1
 
     @property
     def kept(self) -> Size:
-        """Bytes that all blocks keep for the backward pass."""
+        """Bytes that all blocks of all micro-batches in flight keep for the backward pass."""
+        return self._kept * self.in_flight
+
+    @property
+    def _kept(self) -> Size:
+        """Those of one micro-batch."""
         if self.every > 1:
             return total(block.entering for block in self._in_order[:: self.every])
         return total(self._unit(block) * count for block, count in self.runs)
@@ -131,8 +138,8 @@ class MixedBlocks:
 
     @property
     def waiting(self) -> Size:
-        """Nothing: no other micro-batch is in flight."""
-        return NOTHING
+        """Bytes kept for micro-batches whose backward pass has not begun."""
+        return self._kept * (self.in_flight - 1)
 
     @cached_property
     def _in_order(self) -> tuple[WorkingSet, ...]:
@@ -145,7 +152,7 @@ class MixedBlocks:
     def _places(self) -> tuple[tuple[int, WorkingSet, Size, Size], ...]:
         """Where to look: a block's number, its working set, what blocks before it keep, gradients of those after it."""
         ends: dict[WorkingSet, list[tuple[int, Size, Size]]] = {}
-        number, kept, left = 0, NOTHING, self.gradients
+        number, kept, left = 0, self.waiting, self.gradients
         for block, count in self.runs:
             unit = self._unit(block)
             for step in sorted({0, count - 1}):

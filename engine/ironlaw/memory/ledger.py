@@ -120,7 +120,7 @@ def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> Equ
     if c.adaptation.everything:
         of_kind = dict(zip((layer for layer, _ in stage.model.kinds), (one for one, _ in sets), strict=True))
         sets = [(of_kind[layer], count) for layer, count in stage.model.stack]
-    return MixedBlocks(tuple(sets), every)
+    return MixedBlocks(tuple(sets), every, stage.in_flight)
 
 
 def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
@@ -178,7 +178,7 @@ def _saved_tensors(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterat
     for part in parts:
         count = stage.in_flight
         if part.name == "block":
-            count = stage.kept_blocks if part.count == stage.blocks else part.count
+            count = stage.kept_blocks if part.count == stage.blocks else part.count * stage.in_flight
         kept = kept_values(part, selective=policy.kind == "selective")
         if part.name == "block" and policy.every and part.input:
             kept, count = (part.input,), -(-count // policy.every)

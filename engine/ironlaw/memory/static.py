@@ -31,7 +31,16 @@ def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
 @lru_cache(maxsize=512)
 def stage_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     """The parameter tensors of a stage as they are kept: trained, frozen, in 4 bits, or of an adapter."""
-    return held(stage_parameters(stage), c.adaptation, routing(c.model))
+    parameters = stage_parameters(stage)
+    if c.layout.pipeline == 1 or c.adaptation.everything:
+        return held(parameters, c.adaptation, routing(c.model))
+    numbered = (replace(p, layers=tuple(stage.layers)) if "*" in p.name else p for p in parameters)
+    # The head's copy of a shared table is trained where the table is.
+    shared = c.model.tied and not c.adaptation.trains("wte.weight")
+    return tuple(
+        replace(one, trained=False) if shared and one.parameter.name == "lm_head.weight" else one
+        for one in held(numbered, c.adaptation, routing(c.model))
+    )
 
 
 def trained_parameters(c: Setup, stage: Stage) -> tuple[Parameter, ...]:

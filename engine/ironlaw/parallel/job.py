@@ -161,7 +161,11 @@ def job_plan(c: Setup) -> JobPlan:
 
 @lru_cache(maxsize=2048)
 def _job_plan(c: Setup) -> JobPlan:
-    kinds = Counter(replace(stage, kept_blocks=0, in_flight=0) for stage in c.stages)
+    # Stages alike but for their place are one kind, unless what is trained depends on the layer.
+    everything = c.adaptation.everything
+    kinds = Counter(
+        replace(stage, kept_blocks=0, in_flight=0, start=0 if everything else stage.start) for stage in c.stages
+    )
     whole = c.whole
     _, again = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
     return JobPlan(c, tuple((step_plan(c, stage), count) for stage, count in kinds.items()), again)

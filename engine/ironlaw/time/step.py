@@ -324,7 +324,8 @@ def _convention(c: Setup, stage: Stage) -> tuple[float, float]:
     model, attention = stage.model, 12 * stage.model.score_width
     if c.adaptation.everything:
         return 6 * product_parameters(model), attention
-    trained = sum(p.elements * p.count for p in trained_parameters(c, stage) if _multiplies(p, model))
+    whole = c.whole  # the rule counts the model, a stage's share of what is trained or not
+    trained = sum(p.elements * p.count for p in trained_parameters(whole, whole.stages[0]) if _multiplies(p, model))
     if c.adaptation.has_adapters:
         return 4 * product_parameters(model) + 6 * trained, attention
     return 4 * product_parameters(model) + 2 * trained, attention

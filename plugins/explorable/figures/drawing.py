@@ -56,7 +56,7 @@ def box(axes: Axes, x: float, y: float, width: float, height: float, text: str, 
     lines(axes, x + width / 2, y + height / 2, text, "center")
 
 
-def lines(axes: Axes, x: float, y: float, text: str, side: str) -> None:
+def lines(axes: Axes, x: float, y: float, text: str, side: str, weight: str = "normal") -> None:
     """Lines of text around the height y, each held at x by its `side`: left, center or right.
 
     Each is a text of its own: the lines of one text stand where its own font would put them, and the page has another.
@@ -64,7 +64,7 @@ def lines(axes: Axes, x: float, y: float, text: str, side: str) -> None:
     rows = text.split("\n")
     for place, row in enumerate(rows):
         up = 1.35 * ((len(rows) - 1) / 2 - place)
-        axes.annotate(row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center")
+        axes.annotate(row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center", weight=weight)
 
 
 def arrow(axes: Axes, begin: tuple[float, float], end: tuple[float, float], ink: str = "muted") -> None:

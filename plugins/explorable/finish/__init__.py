@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from explorable.book import Book
-from explorable.finish import budgets, licenses, offline, policy, releases
+from explorable.finish import budgets, licenses, offline, policy, prepared, releases
 from explorable.manifest import Manifest
 from explorable.site import Asset
 
@@ -25,6 +25,8 @@ def finish(site: Path, book: Book, manifest: Manifest, *, serving: bool = False)
         serving: whether only an author looks at it, on their own machine: then nothing is governed, listed or weighed,
             because the server adds a script of its own to pages, and makes them again one by one.
     """
+    if manifest.prepared:
+        prepared.complete(site, manifest, manifest.prepared)
     for step in book.finish:
         step(site, manifest)
     if book.licenses:

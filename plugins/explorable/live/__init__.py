@@ -38,7 +38,7 @@ from explorable.live.runtime.contract import (
     View,
 )
 from explorable.live.runtime.measured import MeasuredRecord, records
-from explorable.live.runtime.tables import columns, row
+from explorable.live.runtime.tables import adding_up, columns, row
 
 __all__ = [
     "Act",
@@ -73,6 +73,7 @@ __all__ = [
     "Value",
     "Verdict",
     "View",
+    "adding_up",
     "columns",
     "records",
     "row",

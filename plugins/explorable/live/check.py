@@ -13,23 +13,28 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorable.hosts.mkdocs.plugin import use_book_of
+from explorable import config
+from explorable.build import Build
 from explorable.live.build.measured import Evidence
 from explorable.live.build.rooms import MAIN
 from explorable.live.build.runner import ActDefect, Runner
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import Cache
+from explorable.shared.errors import UnbuildableError
 
 
 def check(given: Path) -> int:
-    """Check the act in a folder, with the book of the `mkdocs.yml` above it. Returns the exit code."""
+    """Check the act in a folder, with the book of the configuration above it. Returns the exit code."""
     folder = given.resolve()
     if not (folder / MAIN).is_file():
         print(f"{os.path.relpath(folder)}: there is no {MAIN}; name the folder of an act", file=sys.stderr)
         return 2
-    root = next((parent for parent in folder.parents if (parent / "mkdocs.yml").is_file()), None)
-    options, name = use_book_of(root) if root else LiveOptions(), folder.name.replace("_", "-")
-    where = root or Path.cwd()
+    name = folder.name.replace("_", "-")
+    try:
+        where, options = _book_above(folder)
+    except UnbuildableError as error:
+        print(error, file=sys.stderr)
+        return 2
     evidence = Evidence(where / options.records, where)
     shown = os.path.relpath(folder.parent)
     with tempfile.TemporaryDirectory() as made:
@@ -43,6 +48,16 @@ def check(given: Path) -> int:
             runner.close()
     print(f"{shown}/{folder.name}: no mistake found; charts drawn: {', '.join(act.charts) or 'none'}")
     return 0
+
+
+def _book_above(folder: Path) -> tuple[Path, LiveOptions]:
+    """Let this process build the book of the configuration above a folder. Returns its folder and its acts' options."""
+    found = next((found for parent in folder.parents if (found := config.of(parent))), None)
+    if found is None or found.options is None:
+        return Path.cwd() if found is None else found.root, LiveOptions()
+    build = Build(found.options, found.root)
+    build.use_book()
+    return found.root, build.acts()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

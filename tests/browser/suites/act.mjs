@@ -18,6 +18,7 @@ import {
   openAct,
   position,
   predict,
+  redrawn,
   resetButton,
   revealButton,
   scale,
@@ -39,6 +40,34 @@ const NUMBERS = [ACT, "lab/act2/", "lab/act3/", "lab/laptop/", ...["cloud", "edg
 /** Acts whose reveal is played, each with a mark of the chart: before the lock opens the bench, and after. */
 const PLAYED = [{ page: ACT, mark: ".stack_marks > *" }];
 const PHONE = { width: 360, height: 740 };
+
+const PEAK = "lab/peak/";
+/** Pages on which nothing may move of its own accord; Act 1 is played where its reveal is. */
+const STEADY = ["lab/laptop/", "missions/edge-audit/", "lab/act2/", "lab/act3/", PEAK, "missions/tiny-race/", "missions/edge-wall/"];
+
+/** Runs in the page: adds up what moves later than half a second after a hand. */
+function watchShifts() {
+  Object.assign(window, { shifts: 0 });
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!(/** @type {any} */ (entry).hadRecentInput)) /** @type {any} */ (window).shifts += /** @type {any} */ (entry).value;
+  }).observe({ type: "layout-shift" });
+}
+
+/** Runs in the page: waits until Python has answered and nothing of the act has changed for a while. */
+async function rest() {
+  const act = /** @type {HTMLElement} */ (document.querySelector("live-act"));
+  for (let last = performance.now(); performance.now() - last < 800; ) {
+    const changed = await new Promise((done) => {
+      const watch = new MutationObserver(() => done(true));
+      watch.observe(act, { attributes: true, childList: true, subtree: true });
+      setTimeout(() => {
+        watch.disconnect();
+        done(false);
+      }, 100);
+    });
+    if (changed || "stale" in act.dataset || "playing" in act.dataset) last = performance.now();
+  }
+}
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function actTests({ everywhere, once, widely, full }) {
@@ -129,12 +158,7 @@ export function actTests({ everywhere, once, widely, full }) {
       await actReady(browser);
       await browser.of("live-act", (act) => act.scrollIntoView());
       await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
-      await browser.eval(() => {
-        Object.assign(window, { shifts: 0 });
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) if (!(/** @type {any} */ (entry).hadRecentInput)) /** @type {any} */ (window).shifts += /** @type {any} */ (entry).value;
-        }).observe({ type: "layout-shift" });
-      });
+      await browser.eval(watchShifts);
       await browser.focus(answerBox);
       await browser.type("10");
       await browser.click(lockButton);
@@ -154,6 +178,36 @@ export function actTests({ everywhere, once, widely, full }) {
       assert.ok(seen, `${page}: the chart that is played is in sight`);
       await browser.waitFor(`${verdict} p`, 30_000, "the verdict");
       await new Promise((done) => setTimeout(done, 500));
+      const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);
+      assert.ok(shifts <= 0.02, `${page}: what moved without a hand adds up to ${shifts}`);
+    }
+  });
+
+  once("act: on a phone neither lock nor reveal of any act moves anything without a hand, nor does the peak", async (all) => {
+    const { browser, server } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    for (const page of FULL ? STEADY : STEADY.slice(0, 2)) {
+      await browser.open(server.base + page);
+      await actReady(browser);
+      await browser.of("live-act", (act) => act.scrollIntoView());
+      await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
+      await browser.eval(watchShifts);
+      if (page === PEAK) {
+        await browser.focus("live-act input[type=range]");
+        await redrawn(browser, () => browser.press("ArrowRight", 3));
+      } else {
+        if (await browser.has(answerBox)) {
+          await browser.focus(answerBox);
+          await browser.type("2");
+        } else await browser.click("live-act .il-answer");
+        await browser.click(lockButton);
+        await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
+        await browser.eval(rest);
+        if (await browser.has(revealButton)) await browser.click(revealButton);
+        await browser.waitFor(`${verdict} p`, START_LIMIT_MS, "the verdict");
+        await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), 30_000, "the play to end");
+      }
+      await browser.eval(rest);
       const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);
       assert.ok(shifts <= 0.02, `${page}: what moved without a hand adds up to ${shifts}`);
     }
@@ -420,6 +474,6 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.match(baked.headline, /Needed at the peak of a step: [\d.]+ GB/);
     assert.ok(baked.tables.some((table) => table.rows.some((row) => row[0] === "Parameters" && row[1] === "6.23")));
     assert.match(await browser.text("noscript"), /JavaScript/);
-    assert.ok(await browser.has({ role: "link", name: "Measured" }), "the site's navigation is there");
+    assert.ok(await browser.has({ role: "link", name: "Compared" }), "the site's navigation is there");
   });
 }

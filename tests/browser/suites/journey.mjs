@@ -78,7 +78,7 @@ export function journeyTests({ everywhere }) {
 
     // The tabs cannot be clicked while the page is scrolled down, nor for a moment after it was scrolled up.
     await browser.eval(() => scrollTo(0, 0));
-    await browser.click({ role: "link", name: "Measured", within: ".md-tabs:not([hidden])" });
+    await browser.click({ role: "link", name: "Compared", within: ".md-tabs:not([hidden])" });
     await browser.waitFor(() => !document.querySelector("live-act") && location.pathname.endsWith("/measured/"));
     await browser.eval(() => history.back());
     await actReady(browser);

@@ -92,7 +92,7 @@ export function ledgerTests({ once }) {
     assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
   });
 
-  once("ledger: on a phone a class's page shows two ledgers, their median, and saves them as CSV", async (all) => {
+  once("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
     const { browser, server } = all;
     const ada = await playedLedger(all);
     const bob = structuredClone(ada);
@@ -107,8 +107,12 @@ export function ledgerTests({ once }) {
       for (const [name, text] of files) given.items.add(new File([text], name, { type: "application/json" }));
       input.files = given.files;
       input.dispatchEvent(new Event("change", { bubbles: true }));
-    }, /** @type {[string, string][]} */ ([["=ada.json", JSON.stringify(ada)], ["bob.json", JSON.stringify(bob)]]));
+    }, /** @type {[string, string][]} */ ([["=ada.json", JSON.stringify(ada)], ["half.json", JSON.stringify(bob).slice(0, 400)], ["bob.json", JSON.stringify(bob)], ["old.json", '{"schema_version": 0}']]));
     await browser.waitFor("live-class table");
+    const refused = await browser.eval(() => [...document.querySelectorAll("live-class [role=alert] p")].map((line) => line.textContent));
+    assert.equal(refused.length, 2, "one line for each broken file");
+    assert.equal(refused[0], "half.json: This is not JSON, so it is not a design ledger.");
+    assert.match(refused[1] ?? "", /^old\.json: Its schema_version is 0; this site reads [1-9]\.$/);
     const shown = await browser.text("live-class");
     assert.match(shown, /2 ledgers, 2 acts\..*The MFU Gap.*Median 60 %\./);
     assert.equal(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), true, "nothing is wider than the phone");

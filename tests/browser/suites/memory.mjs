@@ -40,7 +40,7 @@ export function memoryTests({ once }) {
     await browser.eval(() => void Object.assign(window, { sameDocument: true }));
     /** @type {(boolean | undefined)[]} */
     const visits = [];
-    for (const [name, path] of /** @type {const} */ ([["Measured", "measured/"], ["Lab", "lab/"], ["Measured", "measured/"], ["Lab", "lab/"]])) {
+    for (const [name, path] of /** @type {const} */ ([["Compared", "measured/"], ["Lab", "lab/"], ["Compared", "measured/"], ["Lab", "lab/"]])) {
       await browser.eval(() => scrollTo(0, 0));
       await browser.click({ role: "link", name, within: ".md-tabs:not([hidden])" });
       visits.push(await arrived(browser, server.base + path));

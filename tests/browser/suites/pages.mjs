@@ -2,15 +2,19 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { chooseScheme } from "../harness/scheme.mjs";
-import { openAct, position, predict, set } from "./act_page.mjs";
+import { FULL } from "../harness/world.mjs";
+import { actReady, answerBox, lockButton, openAct, position, predict, set } from "./act_page.mjs";
 
 const PHONE_PX = 360;
 const PHONE_HIGH_PX = 740;
 /** Presses of Tab from the first instrument to the reveal. */
 const INSTRUMENTS = 9;
 
+/** Acts whose chart stays in view above the levers. */
+const CHARTS = ["lab/act1/", "lab/act3/", "lab/laptop/", "lab/peak/"];
+
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function pageTests({ once }) {
+export function pageTests({ once, widely }) {
   once("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);
@@ -73,5 +77,87 @@ export function pageTests({ once }) {
       return between();
     });
     assert.ok(room >= 0, `a chart that grows covers ${-room} px of what has the focus`);
+  });
+
+  once("pages: on a phone, the chart that stays in view and the header leave three fifths of the window, and every lever can be touched", async ({ browser, server }) => {
+    await browser.resize(PHONE_PX, PHONE_HIGH_PX);
+    for (const page of FULL ? CHARTS : CHARTS.slice(0, 1)) {
+      await browser.open(server.base + page);
+      await actReady(browser);
+      if (await browser.has(answerBox)) {
+        await browser.focus(answerBox);
+        await browser.type("2");
+        await browser.click(lockButton);
+        await browser.waitFor('live-act [data-slot="stage"] svg');
+      }
+      const { cover, hidden } = await browser.eval(async () => {
+        const find = (/** @type {string} */ slot) => /** @type {HTMLElement} */ (document.querySelector(`live-act [data-slot="${slot}"]`));
+        const [stage, plot] = [find("stage"), find("plot")];
+        const levers = [...find("controls").querySelectorAll("label")].filter((one) => one.checkVisibility());
+        const hidden = [];
+        for (const lever of levers) {
+          lever.scrollIntoView({ block: "center", behavior: "instant" });
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          const box = lever.getBoundingClientRect();
+          const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+          if (!top || !(lever.contains(top) || top.contains(lever))) hidden.push(lever.textContent);
+        }
+        // Beside the last lever the chart has come to its place: the picture, whole, below the header.
+        const cover = stage.getBoundingClientRect().bottom;
+        if (plot.getBoundingClientRect().top < (document.querySelector(".md-header")?.getBoundingClientRect().bottom ?? 0)) hidden.push("the picture");
+        return { cover, hidden };
+      });
+      assert.deepEqual(hidden, [], page);
+      assert.ok(cover > 0 && cover <= 0.4 * PHONE_HIGH_PX, `${page}: header and chart end at ${cover} px of ${PHONE_HIGH_PX}`);
+    }
+  });
+
+  widely("pages: at 360 px Tab meets nothing of the shut menu and search; both open by keyboard, and Escape gives the focus back", async ({ browser, server }) => {
+    if (!browser.driver.exactViewport) return;
+    await browser.resize(PHONE_PX, PHONE_HIGH_PX);
+    await browser.open(`${server.base}lab/act1/`);
+    /** Where the focus is, and whether it can be seen. */
+    const focus = () =>
+      browser.eval(async () => {
+        await new Promise((done) => setTimeout(done, 300));
+        const one = /** @type {HTMLElement} */ (document.activeElement);
+        const { left, right, width } = (one.closest("label") ?? one.parentElement ?? one).getBoundingClientRect();
+        return {
+          name: one.getAttribute("aria-label") ?? one.textContent?.trim().slice(0, 40) ?? "",
+          seen: one !== document.body && right > 0 && left < innerWidth && width > 0,
+          inside: ["article", ".md-sidebar--primary", ".md-search"].find((part) => one.closest(part)) ?? "",
+        };
+      });
+    /** @param {string} until @returns {Promise<string[]>} */
+    const tabTo = async (until) => {
+      const met = [];
+      for (let presses = 0; presses < 30; presses += 1) {
+        await browser.press("Tab");
+        const { name, seen, inside } = await focus();
+        met.push(name);
+        assert.ok(seen, `${name} has the focus and is not in the window`);
+        if (name === until || inside === until) return met;
+      }
+      throw new Error(`30 presses of Tab did not lead to ${until}: ${met.join(", ")}`);
+    };
+    const before = await tabTo("article");
+    assert.ok(before.includes("Menu") && before.includes("Search"), before.join(", "));
+
+    await browser.open(`${server.base}lab/act1/`);
+    for (const [name, inside, key] of /** @type {const} */ ([["Menu", ".md-sidebar--primary", "Enter"], ["Search", ".md-search", " "]])) {
+      await tabTo(name);
+      await browser.press(key);
+      assert.equal((await focus()).inside, inside, `${name} opens and takes the focus`);
+      if (name === "Menu") {
+        await browser.press("Tab");
+        const next = await focus();
+        assert.ok(next.seen && next.inside === inside, `Tab leads to ${next.name}`);
+      }
+      await browser.press("Escape");
+      assert.equal((await focus()).name, name, "Escape shuts it and gives the focus back");
+      assert.equal(await browser.eval(() => document.querySelectorAll("[data-md-toggle]:checked").length), 0);
+    }
+    await browser.press("s");
+    assert.equal((await focus()).inside, ".md-search", "the theme's shortcut");
   });
 }

@@ -63,7 +63,7 @@ export function releaseTests({ once }) {
     server.deploy(site);
     await browser.open(server.base);
     server.deploy(later.folder);
-    await browser.click({ role: "link", name: "Measured", within: ".md-tabs:not([hidden])" });
+    await browser.click({ role: "link", name: "Compared", within: ".md-tabs:not([hidden])" });
     await browser.waitFor("#later");
     await isWhole(all, later);
   }, { pageErrors: true });

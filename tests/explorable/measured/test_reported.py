@@ -41,6 +41,13 @@ def write(site: Site, rows: str = ROW, sources: str = SOURCE) -> None:
     (folder / "sources.toml").write_text(sources, "utf-8")
 
 
+def test_a_block_names_its_own_columns(site: Site) -> None:
+    write(site)
+    site.page(BLOCK.replace("caption: Weights\n", "caption: Weights\nengine: On the box\ngap: Box over reached\n"))
+    head = site.build().partition("<thead>")[2].partition("</thead>")[0]
+    assert re.findall(r"<th [^>]*>([^<]*)</th>", head) == ["What", "On the box", "Reported", "Box over reached"]
+
+
 def test_the_engine_stands_beside_what_was_reported_with_source_and_mark(site: Site) -> None:
     write(site)
     site.page(BLOCK)

@@ -173,11 +173,10 @@ class _Render(Postprocessor):
 
 
 def _superfences(md: Markdown) -> Any:
-    for extension in md.registeredExtensions:
-        if isinstance(extension, SuperFencesCodeExtension):
-            return extension
-    md.registerExtensions(["pymdownx.superfences"], {})
-    return md.registeredExtensions[-1]
+    if not any(isinstance(one, SuperFencesCodeExtension) for one in md.registeredExtensions):
+        # It registers others behind itself.
+        md.registerExtensions(["pymdownx.superfences"], {})
+    return next(one for one in md.registeredExtensions if isinstance(one, SuperFencesCodeExtension))
 
 
 def _accept_options(

@@ -1,6 +1,8 @@
-"""A short way to write the tables of an act."""
+"""A short way to write the tables of an act, and parts whose shown digits add up."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from explorable.live.runtime.contract import Column
 
@@ -16,3 +18,19 @@ def columns(*titles: str) -> tuple[Column, ...]:
 def row(*cells: str) -> dict[str, str]:
     """A row for `columns`."""
     return dict(zip(KEYS, cells, strict=False))
+
+
+def adding_up(amounts: Mapping[str, float], whole: float, *, digits: int = 2, rest: str = "") -> dict[str, float]:
+    """Parts rounded as they are shown, so that they add up to the whole as it is shown.
+
+    Args:
+        amounts: The parts, in the unit that is shown; one that is taken away is negative.
+        whole: What they add up to.
+        digits: Digits behind the point.
+        rest: The part that takes what rounding leaves over, best one that is a difference itself; else the largest.
+    """
+    shown = {name: round(amount, digits) for name, amount in amounts.items()}
+    if shown:
+        rest = rest or max(amounts, key=lambda name: abs(amounts[name]))
+        shown[rest] = round(shown[rest] + round(whole, digits) - sum(shown.values()), digits)
+    return shown

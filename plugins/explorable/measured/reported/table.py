@@ -17,17 +17,18 @@ from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.quantities import format_number, quantity, show
 from explorable.shared.errors import nearest
 
-KEYS = ("caption", "rows", "engine")
-COMPUTED = "The engine says"
+KEYS = ("caption", "rows", "engine", "gap")
+COMPUTED, GAP = "The engine says", "Off by"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What an author asks for: a caption, some of the rows, and how the computed column is called."""
+    """What an author asks for: a caption, some of the rows, and the names of the computed column and of the gap."""
 
     caption: str
     rows: tuple[str, ...] = ()
     engine: str = COMPUTED
+    gap: str = GAP
 
 
 def parse(text: str) -> Options:
@@ -41,7 +42,7 @@ def parse(text: str) -> Options:
     rows: Any = data.get("rows", [])
     if not isinstance(rows, list) or not all(isinstance(name, str) for name in rows):
         raise OptionError("'rows' is no list of names", "write 'rows: [one, two]'")
-    return Options(data["caption"], tuple(rows), str(data.get("engine", COMPUTED)))
+    return Options(data["caption"], tuple(rows), str(data.get("engine", COMPUTED)), str(data.get("gap", GAP)))
 
 
 def expressions(group: str, text: str, reported: ReportedRows) -> list[str]:
@@ -67,7 +68,7 @@ def build(group: str, options: Options, reported: ReportedRows, outcomes: Outcom
         body.append(element("tr", _head(row, several=several), *computed[:1], _reported(row), *computed[1:]))
     number = "il-measured-table__number"
     asked = [element("th", options.engine, scope="col", class_=number)] if predicted else []
-    gap = [element("th", "Off by", scope="col", class_=number)] if predicted else []
+    gap = [element("th", options.gap, scope="col", class_=number)] if predicted else []
     head = element("thead", element("tr", element("th", "What", scope="col"), *asked, _column(), *gap))
     table = element("table", element("caption", options.caption), head, body, class_="il-table")
     return element("div", scrolled(table, options.caption), _note(rows), class_="il-measured-table il-reported-table")

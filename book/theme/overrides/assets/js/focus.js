@@ -1,4 +1,5 @@
-// Makes those boxes that scroll sideways reachable by keyboard, and no others; the copy buttons are no landmarks.
+// Makes those boxes that scroll sideways reachable by keyboard, and no others; the copy buttons are no landmarks. In a narrow
+// window, menu and search open by keyboard.
 const SCROLLING = "pre > code:not(live-snippet *), .md-typeset__scrollwrap, div.arithmatex";
 
 const sizes = new ResizeObserver((entries) => {
@@ -24,4 +25,36 @@ document$.subscribe(() => {
   for (const region of document.querySelectorAll(SCROLLING)) sizes.observe(region);
   for (const code of document.querySelectorAll("pre")) buttons.observe(code, { childList: true });
   demoteButtons();
+});
+
+// Material's icons of menu and search are labels of two hidden check boxes, and only a pointer reaches them. Its own script presses a label on Enter.
+for (const [name, ariaLabel, inside] of [["drawer", "Menu", ".md-sidebar--primary"], ["search", "Search", ".md-search__form"]]) {
+  const shown = document.getElementById(`__${name}`);
+  const icon = document.querySelector(`.md-header__button[for="__${name}"]`);
+  Object.assign(icon, { tabIndex: 0, role: "button", ariaLabel });
+  shown.addEventListener("change", () => {
+    if (!shown.checked) return;
+    const part = document.querySelector(inside);
+    for (const title of part.querySelectorAll(".md-nav__title")) title.tabIndex = 0;
+    [...part.querySelectorAll("a, input, [tabindex]")].find((one) => one.checkVisibility({ visibilityProperty: true })).focus();
+  });
+  const pressed = (event) => {
+    if (event.key === " " && event.target === icon) {
+      event.preventDefault();
+      icon.click();
+    } else if (event.key === "Escape" && shown.checked) {
+      // Material's own handler, which comes after this, shuts the search and takes its focus.
+      setTimeout(() => {
+        if (shown.checked) shown.click();
+        icon.focus();
+      });
+    }
+  };
+  addEventListener("keydown", pressed, true);
+}
+
+// Its shortcuts for the search put the focus into the box, which takes none while it is shut.
+keyboard$.subscribe(({ mode, type }) => {
+  const search = document.getElementById("__search");
+  if (mode === "global" && ["f", "s", "/"].includes(type) && !search.checked) search.click();
 });

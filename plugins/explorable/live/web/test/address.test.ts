@@ -21,6 +21,11 @@ describe("the settings of an act in an address", () => {
     expect(await addressOf(PAGE, "plan", settings({}), DEFAULTS)).toBe("https://book.example/plan/?q=1");
   });
 
+  it("are in a link as a whole where no defaults are told: nothing stands for what this page has today", async () => {
+    const address = await addressOf(PAGE, "plan", settings({}));
+    expect(await linkedState(hash(address), "plan")).toEqual({ context: "one", controls: { model: "small", batch: 1, full: true } });
+  });
+
   it("belong to one act, and an anchor is none", async () => {
     const address = await addressOf(PAGE, "plan", settings({ batch: 8 }), DEFAULTS);
     expect(await linkedState(hash(address), "other")).toBeNull();

@@ -1,5 +1,5 @@
 // Keeps in view what is being operated: what has the keyboard's focus, what has just opened, and the controls beside several charts.
-import { all, find } from "../dom";
+import { all, find, slot } from "../dom";
 
 const GAP_PX = 8;
 /** So long after the focus came, the browser may still scroll to it, or the act draw a chart of another height. */
@@ -73,11 +73,16 @@ export function showBelow(part: HTMLElement, scene: HTMLElement): void {
   window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
 }
 
-/** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts, and what stands above the
+ * picture, which alone stays in view on a narrow screen. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
-  const hand = find(scene, ".il-bench__hand");
-  const watch = new ResizeObserver(() => hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`));
+  const [hand, stage, plot] = [find(scene, ".il-bench__hand"), slot(scene, "stage"), slot(scene, "plot")];
+  const watch = new ResizeObserver(() => {
+    hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`);
+    stage.style.setProperty("--il-lead", `${plot.getBoundingClientRect().top - stage.getBoundingClientRect().top}px`);
+  });
   watch.observe(hand);
+  watch.observe(stage);
   signal.addEventListener("abort", () => watch.disconnect());
 }
 

@@ -26,10 +26,10 @@ const SETTINGS: Rule = {
 /** What came with the page's address, or in a sentence why it cannot be opened. */
 export type Linked = Instruments | { problem: string };
 
-/** The page's address with these settings; what stands at its default is left out. */
-export async function addressOf(page: string, act: string, at: Instruments, defaults: Instruments): Promise<string> {
-  const moved = Object.entries(at.controls).filter(([name, value]) => value !== defaults.controls[name]);
-  const elsewhere = at.context !== defaults.context;
+/** The page's address with these settings. What stands at its default is left out; of the whole, without defaults, texts that are empty. */
+export async function addressOf(page: string, act: string, at: Instruments, defaults?: Instruments): Promise<string> {
+  const moved = Object.entries(at.controls).filter(([name, value]) => value !== (defaults ? defaults.controls[name] : ""));
+  const elsewhere = at.context !== defaults?.context;
   const plain = page.replace(/#.*$/, "");
   if (!moved.length && !elsewhere) return plain;
   const settings = { ...(elsewhere && { context: at.context }), controls: Object.fromEntries(moved) };

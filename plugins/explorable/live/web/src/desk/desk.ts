@@ -134,7 +134,8 @@ export class Around {
     this.#desk.host.querySelector('[data-slot="headline"]')?.before(h("p", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
     const copy = async (): Promise<void> => {
       const { context, controls } = this.#desk.state();
-      address.value = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());
+      // A link that goes elsewhere holds the whole: it opens the same when this page's defaults have moved on.
+      address.value = await addressOf(location.href, this.#desk.name, { context, controls });
       try {
         await navigator.clipboard.writeText(address.value);
         this.#desk.announce("The link is copied. Whoever opens it sees these settings.");

@@ -1,0 +1,128 @@
+"""A build of a book, as any host of it goes through: its options read, its parts told of one step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from explorable import book
+from explorable.book import Book
+from explorable.figures.contents import Chapter
+from explorable.figures.part import FiguresPart
+from explorable.live.options import LiveOptions
+from explorable.live.part import LivePart
+from explorable.manifest import Manifest
+from explorable.options import PARTS, Numbers, Options, book_of
+from explorable.shared import intake
+from explorable.shared.errors import UnbuildableError
+from explorable.shared.locate import LocateExtension
+from explorable.shared.log import logger
+from explorable.shared.options import read
+from explorable.site import Asset, Offer, Page, Part, Site
+
+COLORS = "assets/live/colors.css"
+
+strict = logger("strict")
+
+
+class Build:
+    """What all hosts do with the parts. Every step raises `UnbuildableError` where the book cannot be built.
+
+    Args:
+        given: the options as the configuration has them.
+        root: the book's folder, which is that of the configuration.
+    """
+
+    def __init__(self, given: Mapping[str, Any], root: Path) -> None:
+        self.root = root
+        self.parts: dict[str, Part] = {}
+        self.options: dict[str, Any] = {}
+        self.given: Options = _told("explorable", Options, given)
+        numbers = self._numbers = _told("numbers", Numbers, self.given.numbers)
+        for name in self.given.parts:
+            kind, part = PARTS[name]
+            options = _told(name, kind, self.given.of(name, numbers))
+            if options.enabled:
+                self.parts[name], self.options[name] = part(options), options
+
+    def use_book(self) -> Book:
+        """Let this process build this book."""
+        try:
+            self.book = book_of(self.given, self._numbers, self.root)
+        except LookupError as error:
+            raise UnbuildableError(f"explorable: {error}") from None
+        book.use(self.book)
+        return self.book
+
+    def begin(self, docs: Path, *, serving: bool = False) -> Iterator[Offer]:
+        """Begin: what each part, and the book itself, adds to the site. The first extension knows all lines."""
+        own = self.use_book()
+        located = LocateExtension(self.root)
+        self.site = Site(self.root, docs, located, serving)
+        self._colors = bool(own.colors and not own.styles)
+        yield Offer(located, styles=[COLORS] * self._colors)
+        for part in self.parts.values():
+            yield part.begin(self.site)
+        for extension in own.extensions:
+            located.known |= extension.constructs
+            yield Offer(extension)
+
+    def publishes(self, source: str) -> bool:
+        """Whether a file of the docs folder may be part of the site: what acts are made of is not."""
+        return "live" not in self.parts or not source.startswith(f"{self.given.acts}/")
+
+    def files(self, pages: Sequence[Page]) -> list[Asset]:
+        """What the site needs besides its pages."""
+        colors = [Asset(COLORS, self.book.tokens().encode())] * self._colors
+        return [*(asset for part in self.parts.values() for asset in part.files(pages)), *colors]
+
+    def number(self, pages: Sequence[Page]) -> Sequence[Chapter]:
+        """Number what the pages of the navigation show, in its order. Returns the numbered ones."""
+        figures = self.parts.get("figures")
+        return figures.number(pages) if isinstance(figures, FiguresPart) else ()
+
+    def enter(self, page: Page, markdown: str) -> tuple[str, bool]:
+        """Check a page, and tell the parts that it comes next.
+
+        Returns its text without what would end the build, and whether its front matter can be read.
+        """
+        readable = True
+        if page.source.endswith(".md") and page.path:
+            markdown, defects = intake.checked(markdown, page, self.site)
+            readable = not any(intake.unread(defect) for defect in defects)
+            for defect in defects:
+                strict.warning("%s", defect)
+        self.site.located.enter(page, markdown)
+        for part in self.parts.values():
+            part.enter(page)
+        return markdown, readable
+
+    def made(self) -> list[Asset]:
+        """What the pages turned out to need: all of them are converted."""
+        return [asset for part in self.parts.values() for asset in part.made()]
+
+    def end(self) -> None:
+        """Leave no process behind."""
+        for part in self.parts.values():
+            part.end()
+
+    def completed(self, manifest: Manifest) -> Manifest:
+        """The manifest with what the host need not know."""
+        live = self.parts.get("live")
+        release = live.release.facts if isinstance(live, LivePart) else None
+        return replace(manifest, root=str(self.root), release=release, book=self.given.book or self.book.plain())
+
+    def acts(self) -> LiveOptions:
+        """The options of its acts."""
+        given: LiveOptions = self.options.get("live", LiveOptions())
+        return given
+
+
+def _told(name: str, kind: type[Any], given: Mapping[str, Any]) -> Any:
+    """Options, of a part or of all. Raises `UnbuildableError` that names it."""
+    try:
+        return read(kind, given)
+    except UnbuildableError as error:
+        raise UnbuildableError(f"{name}: {error}") from None

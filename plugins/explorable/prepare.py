@@ -1,0 +1,157 @@
+"""`explorable prepare`: converts the pages that hold a construct, for a generator that runs no program of ours.
+
+All that they show is computed here. The extension `explorable.prepared` then gives the generator the pages, and
+`explorable finish` gives the site what it needs besides.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+from markdown import Markdown
+
+from explorable import prepared
+from explorable.build import Build, strict
+from explorable.config import Configuration, Heading
+from explorable.finish import publish
+from explorable.manifest import FILE, Manifest, PageFacts, Prepared, PreparedPage
+from explorable.measured import wrong
+from explorable.shared import intake, yaml_text
+from explorable.shared.cache import write_atomically
+from explorable.shared.errors import UnbuildableError
+from explorable.shared.locate import source_path
+from explorable.site import Offer, Page
+
+FILES = ".cache/explorable/files"
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_HEADING = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
+
+
+def prepare(config: Configuration) -> int:
+    """Prepare a book. What is wrong with it is said by warnings. Returns how many of its pages were prepared.
+
+    Raises:
+        UnbuildableError: It cannot be prepared.
+    """
+    if config.options is None:
+        raise UnbuildableError(f"{config.file}: 'explorable' is not among the plugins; name it there, with its options")
+    if prepared.NAME not in config.extensions:
+        raise UnbuildableError(f"{config.file}: '{prepared.NAME}' is not among the markdown_extensions; add it")
+    build = Build(config.options, config.root)
+    try:
+        offers = list(build.begin(config.docs))
+        intake.Decoded().check(config.docs, config.root, changed=False)
+        pages = _pages(config, build)
+        assets = build.files(list(pages.values()))
+        build.number([pages[one.source] for one in config.headings if one.source in pages])
+        known = build.site.located.known
+        names = known.fences, known.blocks, known.roles
+        chosen = [page for page in pages.values() if prepared.holds(page.written, *names)]
+        converter = _converter(config, offers)
+        release = {name: value for offer in offers for name, value in offer.extra.items()}
+        converted = {page.source: _converted(page, build, converter, config, release) for page in chosen}
+        assets += build.made()
+    finally:
+        build.end()
+    files = config.root / FILES
+    shutil.rmtree(files, ignore_errors=True)
+    files.mkdir(parents=True)
+    publish(files, assets)
+    made = Prepared(
+        converted,
+        *names,
+        files=FILES,
+        styles=[uri for offer in offers for uri in offer.styles],
+        modules=[uri for offer in offers for uri in offer.modules],
+        scripts=[uri for offer in offers for uri in offer.scripts],
+        unpublished=[build.given.acts],
+    )
+    write_atomically(config.root / FILE, _manifest(config, build, pages, made).text().encode())
+    return len(converted)
+
+
+def _pages(config: Configuration, build: Build) -> dict[str, Page]:
+    """The pages by their source."""
+    found = {}
+    docs = config.docs
+    for path in sorted(docs.rglob("*.md")):
+        source = path.relative_to(docs).as_posix()
+        if intake.link_to(path, docs) or not build.publishes(source) or "/." in f"/{source}":
+            continue
+        if bad := intake.undecodable(path, config.root):
+            strict.warning("%s", bad)
+            continue
+        written = path.read_text(encoding="utf-8-sig")
+        url = _address(source, folders=config.folders)
+        report = wrong.form_of(config.extra, posixpath.join(config.text("site_url"), url))
+        found[source] = Page(source, path, url, written, _title(written), report)
+    return found
+
+
+def _address(source: str, *, folders: bool) -> str:
+    """The address of a page below the site's root."""
+    stem = source.removesuffix(".md")
+    folder, name = posixpath.split(stem)
+    if name in ("index", "README"):
+        return f"{folder}/" if folder else ""
+    return f"{stem}/" if folders else f"{stem}.html"
+
+
+def _file(url: str) -> str:
+    return f"{url}index.html" if url[-1:] in ("", "/") else url
+
+
+def _title(written: str) -> str:
+    """The title that the front matter has. What is wrong with it is said where the page is checked."""
+    found = _FRONT_MATTER.match(written)
+    try:
+        meta = yaml_text.load(found[1]) if found else {}
+    except yaml.YAMLError:
+        return ""
+    return str(meta.get("title") or "") if isinstance(meta, dict) else ""
+
+
+def _converter(config: Configuration, offers: Sequence[Offer]) -> Markdown:
+    given = {name: dict(options) for name, options in config.extensions.items() if name != prepared.NAME}
+    try:
+        return Markdown(extensions=[*given, *(offer.extension for offer in offers)], extension_configs=given)
+    except (ImportError, TypeError, KeyError) as error:
+        raise UnbuildableError(f"{config.file}: markdown_extensions: {error}") from None
+
+
+def _converted(
+    page: Page, build: Build, converter: Markdown, config: Configuration, extra: Mapping[str, Any]
+) -> PreparedPage:
+    text = _FRONT_MATTER.sub("", page.written, count=1).lstrip("\n")
+    markdown, _ = build.enter(page, text)
+    converter.reset()
+    html = converter.convert(markdown)
+    contents: list[Mapping[str, Any]] = getattr(converter, "toc_tokens", [])
+    return PreparedPage(prepared.digest_of(text.split("\n")), html, contents, _file(page.url))
+
+
+def _manifest(config: Configuration, build: Build, pages: Mapping[str, Page], made: Prepared) -> Manifest:
+    headings = {heading.source: heading for heading in config.headings}
+    facts = {}
+    for page in pages.values():
+        heading = headings.get(page.source, Heading(page.source, "", ""))
+        first = _HEADING.search(page.written)
+        title = heading.title or page.title or (first[1] if first else "")
+        facts[_file(page.url)] = PageFacts(source_path(page.path or page.source, config.root), title, heading.section)
+    return build.completed(
+        Manifest(
+            docs=source_path(config.docs, config.root),
+            name=config.text("site_name"),
+            short_name=str(config.extra.get("short_name") or ""),
+            description=config.text("site_description"),
+            address=config.text("site_url"),
+            pages=facts,
+            scripts=[*made.modules, *made.scripts],
+            prepared=made,
+        )
+    )

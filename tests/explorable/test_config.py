@@ -1,0 +1,48 @@
+"""A configuration is read as site generators read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from explorable.config import Configuration, Heading, of
+
+YAML = """site_url: !ENV [NO_SUCH, SITE_URL, "http://x/"]
+nav: [index.md, {Book: [{One: one.md}, {Parts: [two.md]}]}, {Elsewhere: "https://example.org/"}]
+plugins: [search, {explorable: {id: q}}]
+markdown_extensions: [admonition, {pymdownx.x: {slugify: !!python/name:os.path.join }}]
+use_directory_urls: false
+"""
+TOML = """[project]
+nav = ["index.md", {Book = [{One = "one.md"}, {Parts = ["two.md"]}]}, {Elsewhere = "https://example.org/"}]
+site_url = "http://set/"
+use_directory_urls = false
+[project.plugins.explorable]
+id = "q"
+[project.markdown_extensions.admonition]
+[project.markdown_extensions."pymdownx.x"]
+"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("mkdocs.yml", YAML), ("zensical.toml", TOML)])
+def test_both_forms_say_the_same(name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SITE_URL", "http://set/")
+    (tmp_path / name).write_text(text)
+    found = of(tmp_path)
+    assert found
+    assert (found.text("site_url"), found.folders, found.docs) == ("http://set/", False, tmp_path / "docs")
+    assert found.options == {"id": "q"}
+    assert list(found.extensions) == ["toc", "tables", "admonition", "pymdownx.x"]
+    assert found.headings == [
+        Heading("index.md", "", ""),
+        Heading("one.md", "One", "Book"),
+        Heading("two.md", "", "Book"),
+    ]
+
+
+def test_one_file_may_build_on_another(tmp_path: Path) -> None:
+    (tmp_path / "base.yml").write_text("site_name: x\nextra: {a: 1, b: 2}\n")
+    (tmp_path / "mkdocs.yml").write_text("INHERIT: base.yml\nextra: {b: 3}\n")
+    found = Configuration(tmp_path / "mkdocs.yml")
+    assert (found.text("site_name"), found.extra) == ("x", {"a": 1, "b": 3})
