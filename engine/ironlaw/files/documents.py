@@ -71,6 +71,8 @@ def json_fault(text: str) -> str:
         return f"in line {error.lineno}, column {error.colno}, {expected}"
     except RecursionError:
         return "its lists and objects lie too deep in each other"
+    except ValueError:
+        return "a number has thousands of digits"
     return ""
 
 
