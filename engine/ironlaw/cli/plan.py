@@ -80,7 +80,7 @@ def _text(name: str) -> str:
         with Path(name).open("rb") as file:
             file.seek(0, 2)
             file.seek(max(file.tell() - LARGEST, 0))
-            return file.read().decode("utf-8", "replace")
+            return file.read(LARGEST).decode("utf-8", "replace")
     # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error

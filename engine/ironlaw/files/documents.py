@@ -73,6 +73,8 @@ def json_fault(text: str) -> str:
         return "a number has more digits than are read"
     except RecursionError:
         return "its lists and objects lie too deep in each other"
+    except ValueError:
+        return "a number has thousands of digits"
     return ""
 
 

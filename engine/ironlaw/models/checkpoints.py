@@ -84,7 +84,7 @@ def _binary_header(path: str) -> Mapping[str, Any]:
             found = json.loads(file.read(length))
     except OSError as error:
         raise EngineError("tensors", path, "a file that can be read", because=f"{error.strerror}".lower()) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise EngineError("tensors", path, "a safetensors file") from None
     if not isinstance(found, dict):
         raise EngineError("tensors", path, "a safetensors file")

@@ -165,7 +165,7 @@ def read_json(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str
             path = os.path.join(path, "config.json")  # noqa: PTH118
         with open(path, encoding="utf-8") as file:  # noqa: PTH123
             found = json.load(file)
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError, RecursionError) as error:
         because = getattr(error, "strerror", None) or "no JSON"
         raise EngineError("config", source, "a file with a JSON object", because=f"{because}".lower()) from None
     if not isinstance(found, dict):

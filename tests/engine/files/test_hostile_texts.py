@@ -6,12 +6,15 @@ import contextlib
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, read
 from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT
+from ironlaw.models import from_config
+from ironlaw.models.checkpoints import read_header
 
 AXOLOTL = "base_model: x\nmicro_batch_size: 1\nsequence_len: 4096\n"
 FACTORY = "model_name_or_path: x\nfinetuning_type: lora\ncutoff_len: 2048\n"
@@ -107,3 +110,13 @@ def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> N
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S)),
     )
     assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-1000:]
+
+
+def test_a_file_of_lists_in_each_other_is_refused(tmp_path: Path) -> None:
+    deep = b'{"a":' * 100_000
+    (tmp_path / "config.json").write_bytes(deep)
+    (tmp_path / "x.safetensors").write_bytes(len(deep).to_bytes(8, "little") + deep)
+    with pytest.raises(EngineError, match="config"):
+        from_config(tmp_path)
+    with pytest.raises(EngineError, match="safetensors"):
+        read_header(tmp_path / "x.safetensors")
