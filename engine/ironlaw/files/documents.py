@@ -70,11 +70,9 @@ def json_fault(text: str) -> str:
         expected = next((words for said, words in _EXPECTED.items() if error.msg.startswith(said)), error.msg)
         return f"in line {error.lineno}, column {error.colno}, {expected}"
     except ValueError:
-        return "a number has more digits than are read"
+        return "a number has thousands of digits"
     except RecursionError:
         return "its lists and objects lie too deep in each other"
-    except ValueError:
-        return "a number has thousands of digits"
     return ""
 
 
