@@ -87,7 +87,7 @@ def _formats(c: Setup) -> Iterator[Change]:
 def _recomputing(c: Setup) -> Iterator[Change]:
     whole = {"keep_logits": False} if c.loss.kept else {}
     for chunks in CHUNKS:
-        if c.loss.chunks < chunks <= c.sequence:
+        if c.loss.chunks < chunks <= c.sequence and c.loss.form != "fused-linear":
             name = f"chunked:{chunks}"
             yield Change(f"--loss {name}", {"loss": name} | whole, f"Compute the loss in {chunks} pieces")
     segment = sqrt_placement(c.model.layers)

@@ -83,8 +83,8 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
     plans = memory_plans(c)
     ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
     plan, batch, sequence = ledger.plan, ledger.batch, ledger.sequence
-    chunk = -(-sequence // plan.chunks)
-    highest = max(plan.candidates, key=lambda one: one.bytes(batch, sequence, chunk))
+    piece = plan.piece(batch, sequence)
+    highest = max(plan.candidates, key=lambda one: one.bytes(batch, sequence, piece))
     components = ledger.bytes_by_component()
     if is_fully_sharded(c):
         components = {name: size for name, size in components.items() if name not in MOMENTARY}
@@ -93,7 +93,7 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
     fixed = sum(plan.static_sums.get(name, 0) for name in components) + plan.workspace_bytes
     kept = total(size for name, size in plan.saved_sums.items() if name in components)
     rest = highest.whole + kept * -1 + as_size(-fixed - sum(part.bytes for part in named))
-    return Peak(highest.moment, components, (*named, *_rest(ledger, rest, highest.chunk, chunk)))
+    return Peak(highest.moment, components, (*named, *_rest(ledger, rest, highest.chunk, piece)))
 
 
 @lru_cache(maxsize=256)
@@ -130,7 +130,7 @@ def _copies(c: Setup, stage: Stage) -> Bytes:
     )
 
 
-def _rest(ledger: MemoryLedger, rest: Size, piece: Size, chunk: int) -> Iterator[Part]:
+def _rest(ledger: MemoryLedger, rest: Size, piece: Size, at: tuple[Count, Count]) -> Iterator[Part]:
     """What has no name: what does not depend on the batch, and what does."""
     batch, sequence = ledger.batch, ledger.sequence
     fixed = Size(tuple(term for term in rest.terms if term[0] == (0, 0)))
@@ -148,5 +148,5 @@ def _rest(ledger: MemoryLedger, rest: Size, piece: Size, chunk: int) -> Iterator
         )
         yield Part("temporary", name, f"{formula(moving)} bytes", size)
     if piece != NOTHING:
-        said = f"{formula(piece)} bytes for T = {chunk:,}"
-        yield Part("temporary", "a piece of the loss at work", said, piece(batch, chunk))
+        said = f"{formula(piece)} bytes for {'B = 1, ' if ledger.plan.ways else ''}T = {at[1]:,}"
+        yield Part("temporary", "a piece of the loss at work", said, piece(*at))

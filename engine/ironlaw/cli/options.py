@@ -193,7 +193,7 @@ STEP = (
         "of flash: 1, 2; 3, 4 on some GPUs (2)",
     ),
     Option("--checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"),
-    Option("--loss", counted("chunked", "full", "fused"), "how head and loss are computed (full)"),
+    Option("--loss", counted("chunked", "full", "fused", "fused-linear"), "how head and loss are computed (full)"),
     Option(
         "--logits",
         one_of("16-bit", "16-bit-shifted", "fp32", "fp32-shifted", "fp32-shifted-early"),

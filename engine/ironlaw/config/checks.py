@@ -153,6 +153,14 @@ def _require_loss(c: Setup) -> None:
         for what, value, only in others:
             if value != only:
                 raise EngineError(what, value, (only,), {"loss": c.loss.name})
+    if c.loss.form == "fused-linear":
+        why = "which has no logits to look at"
+        if c.framework.execution != "eager":
+            raise EngineError("execution", c.framework.execution, ("eager",), {"loss": c.loss.name}, why)
+        if c.loss.metrics != 0:
+            raise EngineError("metrics", c.loss.metrics, (0,), {"loss": c.loss.name}, why)
+        if c.loss.logits is not None:
+            raise EngineError("logits", c.loss.logits, (Instead("loss", "fused"),), {"loss": c.loss.name}, why)
     if c.loss.logits and c.framework.compiled:
         raise EngineError("execution", c.framework.execution, ("eager",), {"logits": c.loss.logits})
     if c.loss.chunks > 1 and "shifted" in (c.loss.logits or ""):

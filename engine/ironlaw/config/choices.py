@@ -61,7 +61,8 @@ class Loss:
         kept: Whether the training loop holds the logits until the backward pass is over, as one does that keeps all of
             the model's output in a variable.
         form: `"full"` is PyTorch's loss over logits, `"fused"` a kernel that writes the gradient over them, as
-            Unsloth's and Liger's do.
+            Unsloth's and Liger's do, `"fused-linear"` Liger's that multiplies by the output matrix too, piece by piece
+            (`ironlaw.memory.linear_loss`).
         logits: What becomes of the logits before the loss: `"16-bit"` leaves them as they are, `"fp32"` casts them, as
             transformers does since 4.49, `"fp32-shifted"` copies all but the last token besides, as it did from 4.46
             on (some models `"16-bit-shifted"`), and `"fp32-shifted-early"` frees the 16-bit ones before, as it did up
@@ -80,6 +81,11 @@ class Loss:
         require_name("loss", self.form, get_args(LossForm))
         if self.logits is not None:
             require_name("logits", self.logits, get_args(LogitsFormat))
+
+    @property
+    def in_pieces(self) -> bool:
+        """Whether the logits are never whole."""
+        return self.chunks > 1 or self.form == "fused-linear"
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ironlaw.core.arrays import minimum
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Count
 
@@ -61,6 +62,14 @@ class Size:
             if c % ways:
                 raise EngineError("ways", ways, f"a divisor of {c}")
         return Size(tuple((power, c // ways) for power, c in self.terms))
+
+
+def power_of_two(tokens: Count, ways: Count) -> Count:
+    """The smallest power of two that is at least the tokens over `ways`, or all tokens where they are fewer."""
+    rows = -(-tokens // ways) - 1
+    for shift in (1, 2, 4, 8, 16, 32):
+        rows = rows | rows >> shift
+    return minimum(rows + 1, tokens)  # type: ignore[return-value]  # whole numbers stay whole
 
 
 def total(sizes: Iterable[Size]) -> Size:

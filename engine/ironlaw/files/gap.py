@@ -252,7 +252,7 @@ def _switches(c: Setup, *, longer: bool) -> Iterator[tuple[dict[str, Any], str]]
             {"rms_norm": "fused"}, "RMSNorm in one kernel")  # fmt: skip
     updates = {"fused": "A fused update", "foreach": "An update that is not fused", "for-loop": "An update in a loop"}
     yield from (({"update": kind}, title) for kind, title in updates.items() if kind != c.update.kind)
-    if c.loss.chunks > 1:
+    if c.loss.in_pieces:
         yield {"loss": "full"}, "A loss over whole logits"
     else:
         yield {"loss": "chunked:8", "keep_logits": False}, "A loss in pieces"

@@ -82,7 +82,7 @@ def trainer(c: Setup) -> Settings | None:
         "gradient_checkpointing": c.checkpointing.kind == "full",
         "attn_implementation": "eager" if c.attention.kernel == "standard" else "flash_attention_2",
     }
-    if c.loss.chunks > 1:
+    if c.loss.in_pieces:
         found["use_liger_kernel"] = True
     if c.framework.compiled:
         found["torch_compile"] = True
@@ -122,7 +122,7 @@ def megatron(c: Setup) -> Settings | None:
     if (shape := _shape(c)) is None or not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
         return None
     # What its own options cannot say of a plan that is counted with PyTorch's operations.
-    elsewhere = c.loss.chunks > 1 or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
+    elsewhere = c.loss.in_pieces or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
     plain = c.attention.kernel == "flash" and c.precision.name in OF_MEGATRON and c.optimizer.name == "adamw"
     if not c.framework.by_hand and (elsewhere or not plain or c.update.kind != "foreach"):
         return None

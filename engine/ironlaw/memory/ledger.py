@@ -18,6 +18,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
 from ironlaw.memory.deepspeed import overheads
 from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
+from ironlaw.memory.linear_loss import linear_loss
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
@@ -100,6 +101,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         gradients_accrue=fate == "accrue",
         whole=whole,
         logits=_held_logits(c, parts) if stage.last else NOTHING,
+        linear=linear_loss(c, parts[-1]) if stage.last else None,
     )
     return MemoryPlan(
         static=static,
@@ -109,6 +111,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         workspace_bytes=workspace,
         context_bytes=context,
         runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
+        ways=-(-c.model.vocab // c.model.hidden) if c.loss.form == "fused-linear" else 0,
     )
 
 
@@ -177,6 +180,9 @@ def _saved_tensors(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterat
     policy = c.checkpointing
     for part in parts:
         count = stage.in_flight
+        if part.name == "head" and (linear := linear_loss(c, part)):
+            yield from (replace(one, count=count) for one in linear.saved)
+            continue
         if part.name == "block":
             count = stage.kept_blocks if part.count == stage.blocks else part.count * stage.in_flight
         kept = kept_values(part, selective=policy.kind == "selective")

@@ -14,6 +14,7 @@ from ironlaw.core.sizes import NOTHING, Size, as_size
 from ironlaw.core.units import Bytes, Count
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks, each
 from ironlaw.memory.fully_sharded import FullySharded
+from ironlaw.memory.linear_loss import LinearLoss
 from ironlaw.memory.liveness import WorkingSet
 from ironlaw.memory.tensors import Candidate
 
@@ -35,6 +36,7 @@ class StepMemory:
         gradients_accrue: Whether gradients appear one by one during backward.
         whole: Groups of parameters that sharding has whole for a while.
         logits: Bytes of logits that are held through the backward pass although nothing in it needs them.
+        linear: What a fused linear loss holds, if it is one.
     """
 
     stage: Stage
@@ -49,6 +51,7 @@ class StepMemory:
     gradients_accrue: bool
     whole: FullySharded
     logits: Size = NOTHING
+    linear: LinearLoss | None = None
 
     def candidates(self) -> tuple[Candidate, ...]:
         """What is allocated at every moment that may be the peak, in the order of the step."""
@@ -91,6 +94,11 @@ class StepMemory:
 
     def _head(self, saved: Size, casts: Size) -> Iterator[Candidate]:
         head = self.sets["head"]
+        if self.linear:
+            for size in self.linear.pieces:
+                yield Candidate("forward, loss", saved + casts + self.linear.whole, size)
+            yield Candidate("backward, loss", saved + self.linear.kept, NOTHING)
+            return
         if self.chunks == 1:
             yield from each("forward, loss", saved + casts, head.forward)
             yield from each("backward, loss", saved + self.logits, head.backward)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ironlaw.core.arrays import maximum, numbers
 from ironlaw.core.errors import EngineError
-from ironlaw.core.sizes import Size
+from ironlaw.core.sizes import Size, power_of_two
 from ironlaw.core.units import Bytes, Count
 from ironlaw.numerics.dtypes import DType
 
@@ -71,11 +71,9 @@ class Candidate:
     whole: Size
     chunk: Size
 
-    def bytes(self, batch: Count, sequence: Count, chunk: Count) -> Bytes:
-        """Bytes for a batch, a sequence and the sequence's longest chunk."""
-        return (
-            self.whole(batch, sequence) + self.chunk(batch, chunk) if self.chunk.terms else self.whole(batch, sequence)
-        )
+    def bytes(self, batch: Count, sequence: Count, piece: tuple[Count, Count]) -> Bytes:
+        """Bytes for a batch, a sequence, and the batch and sequence of the loss's largest piece."""
+        return self.whole(batch, sequence) + self.chunk(*piece) if self.chunk.terms else self.whole(batch, sequence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +96,8 @@ class MemoryPlan:
         workspace_bytes: Scratch memory of the matrix library, part of every candidate.
         context_bytes: What the driver takes outside the framework's allocator.
         runtime_bytes: What DeepSpeed holds besides (`ironlaw.memory.deepspeed`).
+        ways: Parts of the tokens, rounded up to a power of two, of which a fused linear loss takes one at a time; 0
+            for other losses.
     """
 
     static: tuple[Tensor, ...]
@@ -107,6 +107,7 @@ class MemoryPlan:
     workspace_bytes: Bytes
     context_bytes: Bytes
     runtime_bytes: Bytes = 0
+    ways: Count = 0
 
     @cached_property
     def static_sums(self) -> dict[str, Bytes]:
@@ -134,9 +135,15 @@ class MemoryPlan:
 
     def allocated_peak(self, batch: Count, sequence: Count) -> Bytes:
         """The most bytes allocated at any moment."""
-        chunk = -(-sequence // self.chunks)
+        piece = self.piece(batch, sequence)
         larger: Callable[[Any, Any], Any] = numbers(batch, sequence).maximum
-        return reduce(larger, [candidate.bytes(batch, sequence, chunk) for candidate in self.front])
+        return reduce(larger, [candidate.bytes(batch, sequence, piece) for candidate in self.front])
+
+    def piece(self, batch: Count, sequence: Count) -> tuple[Count, Count]:
+        """Batch and sequence of the loss's largest piece."""
+        if self.ways:
+            return 1, power_of_two(batch * sequence, self.ways)
+        return batch, -(-sequence // self.chunks)
 
 
 @dataclass(frozen=True)
@@ -168,10 +175,10 @@ class MemoryLedger:
 
         Temporary tensors are in here and nowhere else.
         """
-        chunk = -(-self.sequence // self.plan.chunks)
+        piece = self.plan.piece(self.batch, self.sequence)
         largest: dict[str, Bytes] = {}
         for candidate in self.plan.candidates:
-            value = candidate.bytes(self.batch, self.sequence, chunk)
+            value = candidate.bytes(self.batch, self.sequence, piece)
             largest[candidate.moment] = maximum(largest.get(candidate.moment, 0), value)  # type: ignore[assignment]
         return tuple(Moment(name, value) for name, value in largest.items())
 

@@ -78,7 +78,8 @@ class Work:
     """Kernels that run together on one batch and sequence, made ready.
 
     Attributes:
-        pieces: How often they run in a micro-batch, each time on so many parts of the sequence.
+        pieces: How often they run in a micro-batch, each time on so many parts of the sequence; 0 where it depends on
+            the tokens.
         phases: What runs in each phase besides matrix products.
         products: The distinct matrix products, each with how often it runs in which phase.
     """

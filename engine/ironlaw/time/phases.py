@@ -12,7 +12,9 @@ from ironlaw.core.sizes import NOTHING, TOKENS, as_size
 from ironlaw.graph.ir import Section
 from ironlaw.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels
 from ironlaw.graph.operations import recomputation
+from ironlaw.memory.linear_loss import sums_in_products
 from ironlaw.memory.static import trained_parameters
+from ironlaw.numerics.dtypes import FP32
 from ironlaw.time.fp8 import lowered
 
 Phases = dict[Phase, list[Kernel]]
@@ -50,7 +52,7 @@ def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> t
         parts: The stage's sections.
     """
     chunks = c.loss.chunks
-    cut = tuple(part for part in parts if part.name == "head" and chunks > 1)
+    cut = tuple(part for part in parts if part.name == "head" and c.loss.in_pieces)
     whole = phase_kernels(c, tuple(part for part in parts if part not in cut))
     whole["backward"] += _table_gradients(c, stage)
     if stage.last and c.loss.metrics:
@@ -58,6 +60,8 @@ def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> t
     if not cut:
         return whole, {}
     pieces = phase_kernels(c, cut)
+    if c.loss.form == "fused-linear":
+        return whole, _linear(c, cut[0], pieces)
     # All pieces of the loss use one cast of the head's matrix; the gradients of the pieces are added up.
     for phase, run in pieces.items():
         whole[phase] += [kernel for kernel in run if kernel.once]
@@ -67,6 +71,21 @@ def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> t
     sums = Kernel("lm_head.gradient_sum", "backward", "memory", NOTHING, as_size(3 * matrix), count=chunks - 1)
     whole["backward"].append(sums)
     return whole, pieces
+
+
+def _linear(c: Setup, head: Section, pieces: Phases) -> Phases:
+    """The kernels of a piece of a fused linear loss: casts of the matrix, and the sum of the matrix's gradient."""
+    matrix = next(op for op in head.ops if op.kind == "matmul")
+    stored, compute = (dtype.bytes(matrix.weights) for dtype in (c.base.weights, c.precision.compute))
+    run = {phase: [kernel for kernel in kernels if not kernel.once] for phase, kernels in pieces.items()}
+    if stored != compute:
+        run["forward"].append(Kernel("lm_head.weight_cast", "forward", "memory", NOTHING, as_size(stored + compute)))
+    if matrix.trains:
+        wide = FP32.bytes(matrix.weights)
+        # Read and written in place of the product's result, or that result cast and added.
+        moved = 2 * wide - compute if sums_in_products(c) else compute + 2 * wide * (compute != wide) + 2 * stored
+        run["backward"].append(Kernel("lm_head.gradient_sum", "backward", "memory", NOTHING, as_size(moved)))
+    return run
 
 
 def _table_gradients(c: Setup, stage: Stage) -> Iterator[Kernel]:

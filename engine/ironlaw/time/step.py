@@ -19,7 +19,7 @@ from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import as_floats, maximum, numbers
 from ironlaw.core.errors import require_positive
 from ironlaw.core.polynomial import Polynomial, point, polynomial
-from ironlaw.core.sizes import NOTHING, Size, total
+from ironlaw.core.sizes import NOTHING, Size, power_of_two, total
 from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from ironlaw.graph.ir import Section
 from ironlaw.graph.operations import operation_sizes, product_flops, product_parameters
@@ -197,14 +197,16 @@ class StepPlan:
         require_positive("batch", batch)
         require_positive("accumulate", accumulate)
         require_sequence(self.model, sequence)
+        pieces = self._pieces(batch, sequence)
         batch, sequence, accumulate = as_floats(batch), as_floats(sequence), as_floats(accumulate)
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
-        launches = self.update_launches
+        launches: Ratio = self.update_launches
         for work in self.works:
-            times = accumulate * work.pieces
-            for phase, busy, waiting, kernels in self._phases(work, batch, sequence / work.pieces):
+            parts = work.pieces or pieces
+            times: Ratio = accumulate * parts
+            for phase, busy, waiting, kernels in self._phases(work, batch, sequence / parts):
                 compute = compute + busy * times
                 memory = memory + waiting * times
                 launches = launches + kernels * times
@@ -227,6 +229,13 @@ class StepPlan:
             convention_flops=(self.convention[0] + self.convention[1] * sequence) * tokens,
             peak=self.peak,
         )
+
+    def _pieces(self, batch: Count, sequence: Count) -> float:
+        """Pieces of a fused linear loss, the last one perhaps a part of one."""
+        if self.setup.loss.form != "fused-linear":
+            return 1
+        tokens = batch * sequence
+        return tokens / power_of_two(tokens, -(-self.model.vocab // self.model.hidden))
 
     def _phases(self, work: Work, batch: Count, sequence: Any) -> list[tuple[str, Seconds, Seconds, Count]]:
         """Each phase of a piece of work: seconds bound by arithmetic, seconds bound by traffic, kernels."""
@@ -339,7 +348,7 @@ def _works(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Work]
     whole, pieces = micro_batch_kernels(c, stage, parts)
     yield compile_work(c, whole)
     if pieces:
-        yield compile_work(c, pieces, pieces=c.loss.chunks)
+        yield compile_work(c, pieces, pieces=0 if c.loss.form == "fused-linear" else c.loss.chunks)
 
 
 def _accumulated_bytes(c: Setup, elements: Count) -> Bytes:

@@ -15,7 +15,7 @@ from ironlaw.models.layers import Attention, Layer, LinearAttention, Norm, Table
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import FP32, INT64, DType
 
-LossForm = Literal["full", "fused"]
+LossForm = Literal["full", "fused", "fused-linear"]
 LogitsFormat = Literal["16-bit", "16-bit-shifted", "fp32", "fp32-shifted", "fp32-shifted-early"]
 Part = Callable[[Tape, Value], Value]
 """What a layer does with its normed input: attention, or the feed-forward part."""
@@ -98,16 +98,16 @@ def head(m: Transformer, tape: Tape, dtype: DType, form: LossForm, logits: Logit
     scores = tape.linear(
         "lm_head", full, m.hidden, m.vocab, bias=False, component="activations" if early else "logits", shard=x
     )
-    if m.logit_softcap:
+    if m.logit_softcap and form != "fused-linear":  # its kernel does that too
         scores = capped(tape, "lm_head.softcap", scores)
-    wanted = FP32 if logits and logits.startswith("fp32") else scores.dtype if logits or form == "fused" else dtype
+    wanted = FP32 if logits and logits.startswith("fp32") else scores.dtype if logits or form != "full" else dtype
     if scores.dtype != wanted:
         scores = tape.operation("loss.cast", "cast", (scores,), scores.size, wanted, component="logits")
     rows = TOKENS
     if logits and "shifted" in logits:
         rows = rows + BATCH * -1
         scores = tape.operation("loss.shift", "copy", (scores,), rows * m.vocab, wanted, component="logits")
-    (_fused if form == "fused" else _cross_entropy)(tape, scores, rows)
+    (_cross_entropy if form == "full" else _fused)(tape, scores, rows)
     return replace(tape.section("head"), holds_input=logits is not None)
 
 
