@@ -31,6 +31,12 @@ STEP = 64
 """Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
+MOST = 8
+"""Single changes that are told."""
+SAME, OTHER = "The same weights are trained", "Another method"
+"""Groups of changes."""
+_LATER = 1000.0
+"""What changes of the other group are worth less: whoever asked for one training is first told of that one."""
 _ASKED = ("model", "gpu")
 """Controls that say what a reader has: no way out changes them."""
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
@@ -45,23 +51,26 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         return
     plan = prepare(c)
     now = plan()
-    found = [_told(one, state, now) for one in advice(c)]
+
+    def accept(change: Change) -> bool:
+        return controls_of(change, state) is not None
+
+    found = [_told(one, state, now) for one in advice(c, MOST, accept)]
     for place, (one, controls) in enumerate(found):
         yield _suggestion(one, controls, len(found) - place, now.verdict)
     yield from _largest(state, plan, now)
     if now.verdict == "fits":
         return
     fitting = [one for one, controls in found if one.verdict == "fits" and controls]
-    # Where no single change makes it fit, several together may.
-    if not fitting and (several := together(c, lambda change: controls_of(change, state) is not None)) is not None:
-        several, controls = _told(several, state, now)
-        yield _suggestion(several, controls, len(found) + 1, now.verdict)
-        fitting += [several] if several.verdict == "fits" else []
-    # More cards are told only where nothing else fits, or where all that does trains something else.
+    # Where no single change makes it fit, several together may; more cards where these train something else.
     if not any(one.same_training for one in fitting):
-        more = elsewhere(c, lambda change: controls_of(change, state) is not None)
-        if more is not None:
-            yield _more_cards(*_told(more, state, now), alone=not fitting)
+        several = together(c, accept, adapted=not fitting)
+        if several is not None and several.option not in (one.option for one, _ in found):
+            several, controls = _told(several, state, now)
+            yield _suggestion(several, controls, len(found) + 1, now.verdict)
+            fitting += [several] if several.verdict == "fits" else []
+    if not any(one.same_training for one in fitting) and (more := elsewhere(c, accept)) is not None:
+        yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
 
@@ -84,7 +93,10 @@ def _suggestion(one: Advice, controls: dict[str, live.Value] | None, place: int,
     if controls is None:
         return live.Suggestion("", "", {}, 0.0)
     # Those that make it fit come first, whatever was found when.
-    return live.Suggestion(one.title, sentence(one, before), controls, _WORTH[one.verdict] + place)
+    worth = _WORTH[one.verdict] + place
+    if before == "fits" or one.same_training:
+        return live.Suggestion(one.title, sentence(one, before), controls, worth, SAME)
+    return live.Suggestion(one.title, sentence(one, before), controls, worth - _LATER, OTHER)
 
 
 def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estimate) -> Iterator[live.Suggestion]:
@@ -117,7 +129,7 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         text = f"{_memory(saved)}, with all else as it is. {_then(then.verdict, now.verdict)}"
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
         worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
-        yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth)
+        yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth, SAME)
 
 
 def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
@@ -137,7 +149,7 @@ def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
                 f"Nothing that was tried fits on the card{more} that you have: one would have to give "
                 f"{safe / GB:.1f} GB. This is the smallest of the list that does. {_THEN['fits']}"
             )
-            return live.Suggestion(f"Card: {option.label}", text, way, _CARD)
+            return live.Suggestion(f"Card: {option.label}", text, way, _CARD, SAME)
     return None
 
 
@@ -148,7 +160,7 @@ def _more_cards(one: Advice, controls: dict[str, live.Value] | None, *, alone: b
         if alone
         else "What fits on the cards that you have trains something else; this takes more cards."
     )
-    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls or {}, _MORE)
+    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls or {}, _MORE, SAME)
 
 
 def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion]:
@@ -227,7 +239,8 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
         elif word == "offload":
             found["offload"] = value == "optimizer"
         elif word == "dp":
-            found["gpus"] = int(value) * int(state.controls["tp"]) * int(state.controls["pp"])
+            tensor = int(one.words.get("tp") or state.controls["tp"])
+            found["gpus"] = int(value) * tensor * int(state.controls["pp"])
         elif word in ("accumulate", "micro_batches"):
             # One of the two is 1: passes run one after the other, or in a pipeline.
             found["accumulate"] = max(int(value), int(str(found.get("accumulate", 1))))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any
 
-from ironlaw.answers.changes import CHUNKS, SCALES, Change, adapters, allowed, changes, more_devices, quicker
+from ironlaw.answers.changes import CHUNKS, SCALES, Change, adapters, allowed, changes, more_devices, quicker, tensor
 from ironlaw.answers.cheapest import Search, Taken, apply, ledger, needed
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
+from ironlaw.config.changed import changed
 from ironlaw.config.resolved import Setup, require_no_arrays
 from ironlaw.core.units import Bytes, Ratio
 
@@ -22,6 +25,8 @@ LEAST: Ratio = 0.002
 LEVELS = ("fits", "uncertain", "not")
 FOR_SPEED = ("attention", "update", "precision")
 """Knobs of changes that save memory and time."""
+
+Accept = Callable[[Change], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Advice:
         return "method" not in self.words
 
 
-def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
+def advice(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> tuple[Advice, ...]:
     """What to change, the best first: one change each, of different knobs.
 
     Of a setup that fits, by `Estimate.verdict`, the changes that make it faster and leave it fitting, the fastest
@@ -72,6 +77,7 @@ def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     Args:
         c: The setup.
         most: Changes that are told.
+        accept: Whether a change may be told.
 
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
@@ -79,11 +85,12 @@ def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
-        tried = [one for one in map(trial, _speeding(c)) if one.verdict == "fits" and one.time_factor < 1 - GAIN]
+        quick = filter(accept, _speeding(c))
+        tried = [one for one in map(trial, quick) if one.verdict == "fits" and one.time_factor < 1 - GAIN]
         tried.sort(key=lambda one: (not one.safe, one.time_factor))
     else:
         least = LEAST * trial.now.memory_bytes.device_total
-        tried = [one for one in _saving(c, trial) if one.verdict == "fits" or one.saves_bytes > least]
+        tried = [one for one in _saving(c, trial, accept) if one.verdict == "fits" or one.saves_bytes > least]
         tried.sort(key=_order)
     best: dict[str, Advice] = {}
     for one in tried:
@@ -91,15 +98,16 @@ def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     return tuple(best.values())[:most]
 
 
-def together(c: Setup, accept: Callable[[Change], bool] = lambda change: True) -> Advice | None:
+def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = True) -> Advice | None:
     """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
-    A set that fits by `Estimate.verdict` is looked for first, then one that trains adapters, last one that fits by the
-    count alone. It searches, for seconds where much has to be tried.
+    A set that fits by `Estimate.verdict` is looked for first, then one with tensor parallelism, then one that trains
+    adapters, last one that fits by the count alone. It searches, for seconds where much has to be tried.
 
     Args:
         c: The setup.
         accept: Whether a change may be a part of it.
+        adapted: Whether it may train adapters.
 
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
@@ -108,15 +116,18 @@ def together(c: Setup, accept: Callable[[Change], bool] = lambda change: True) -
     trial = _Trial(c)
     if trial.now.verdict == "fits":
         return None
-    for first in ((), *((change,) for change in adapters(c) if accept(change))):
+    firsts = (*tensor(c), *(adapters(c) if adapted else ()))
+    for first in ((), *((change,) for change in firsts if accept(change))):
         if taken := _cheapest(c, first, accept, certain=True):
             return trial(_joined(taken))
     taken = () if trial.now.fits else _cheapest(c, (), accept, certain=False)
     return trial(_joined(taken)) if taken else None
 
 
-def elsewhere(c: Setup, accept: Callable[[Change], bool] = lambda change: True) -> Advice | None:
+def elsewhere(c: Setup, accept: Accept = lambda change: True) -> Advice | None:
     """The fewest more devices on which a setup fits, if need be with every block recomputed and the loss in pieces.
+
+    Where no number of replicas that share their states will do, a few devices share every matrix too.
 
     Args:
         c: The setup.
@@ -132,10 +143,13 @@ def elsewhere(c: Setup, accept: Callable[[Change], bool] = lambda change: True) 
     whole = {change.option: change for change in changes(c) if accept(change)}
     helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS[0]}", "--checkpointing full") if name in whole]
     beside = ((), *((one,) for one in helpers), tuple(helpers)) if helpers else ((),)
-    for change in filter(accept, more_devices(c)):
+    more = [change for change in more_devices(c) if accept(change)]
+    plain = ((change,) for change in more)
+    shared = ((change, one) for change in more for one in tensor(change.apply(c)))
+    for taken in chain(plain, filter(lambda taken: accept(_joined(taken)), shared)):
         for others in beside:
-            if _fits(apply(c, (change, *others))):
-                return trial(_joined((change, *others)))
+            if _fits(apply(c, (*taken, *others))):
+                return trial(_joined((*taken, *others)))
     return None
 
 
@@ -152,11 +166,11 @@ def ways(c: Setup, most: int = 6) -> tuple[Advice, ...]:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
     found = [*advice(c, most)]
-    if not any(one.verdict == "fits" for one in found) and (more := together(c)) is not None:
-        found.insert(0, more)
-    if not any(one.verdict == "fits" and one.same_training for one in found) and (more := elsewhere(c)) is not None:
-        found.insert(0, more)
-    return tuple(sorted(found, key=lambda one: (LEVELS.index(one.verdict), "dp" in one.words)))
+    for search in (partial(together, adapted=not any(one.verdict == "fits" for one in found)), elsewhere):
+        same = any(one.verdict == "fits" and one.same_training for one in found)
+        if not same and (more := search(c)) is not None:
+            found.insert(0, more)
+    return tuple(sorted(found, key=lambda one: (LEVELS.index(one.verdict), changed(c, one.words).devices > c.devices)))
 
 
 def _cheapest(c: Setup, first: Taken, accept: Callable[[Change], bool], *, certain: bool) -> Taken:
@@ -219,12 +233,12 @@ def _speeding(c: Setup) -> Iterator[Change]:
     yield from (change for change in changes(c) if change.knob in FOR_SPEED)
 
 
-def _saving(c: Setup, trial: _Trial) -> list[Advice]:
+def _saving(c: Setup, trial: _Trial, accept: Accept) -> list[Advice]:
     """Changes that may save memory; of the grades of one knob the mildest that fits, or else both ends."""
-    options = changes(c)
+    options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
-    plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm")]
-    found = [trial(change) for change in (*plain, *adapters(c))]
+    plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm") and accept(change)]
+    found = [trial(change) for change in (*plain, *filter(accept, (*tensor(c), *adapters(c))))]
     for knob in SCALES:
         found += map(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):

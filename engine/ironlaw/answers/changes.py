@@ -23,6 +23,8 @@ FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
 MOST_DEVICES = 64
 MOST_MERGED = 64
 """Micro-batches that a larger one takes the place of, at most."""
+TENSOR_TIMES = (2, 4, 8)
+"""Times as many devices that share a matrix, as are tried: more of them than a machine's hardly anybody lets share."""
 SCALES = ("loss", "batch")
 """Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
@@ -174,6 +176,25 @@ def more_devices(c: Setup) -> Iterator[Change]:
             )
             yield Change(f"--dp {data} --zero {zero}", {"dp": data, "zero": zero}, f"{title} (ZeRO {zero})", lost)
         data *= 2
+
+
+def tensor(c: Setup) -> tuple[Change, ...]:
+    """Every matrix divided among more of the devices that are there, with as many sequences a step as before."""
+    every = (_tensor(c, times) for times in TENSOR_TIMES if c.layout.data % times == 0)
+    return tuple(change for change in every if allowed(change.apply(c)))
+
+
+def _tensor(c: Setup, times: Count) -> Change:
+    data, ways, passes = c.layout.data // times, c.layout.tensor * times, c.micro_batches * times
+    accumulate, micro_batches = (passes, 1) if c.layout.pipeline == 1 else (1, passes)
+    more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
+    # A single replica has no other with which to divide its states.
+    zero = c.layout.zero if data > 1 else 0
+    return Change(
+        f"--tp {ways} --dp {data} --zero {zero} {more} {passes}",
+        {"tp": ways, "dp": data, "zero": zero, "accumulate": accumulate, "micro_batches": micro_batches},
+        f"Divide every matrix among {ways} devices (tensor parallelism), {passes:,} passes a step",
+    )
 
 
 def quicker(c: Setup) -> tuple[Change, ...]:

@@ -19,7 +19,8 @@ _PLACES = {
     "dp": ("layout", "data"), "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"),
     "offload": ("update", "offload"), "optimizer_in_backward": ("update", "in_backward"),
     "overlap": ("layout", "overlap"), "rms_norm": ("framework", "rms_norm"),
-    "sequence_parallel": ("layout", "sequence_parallel"), "update": ("update", "kind"), "zero": ("layout", "zero"),
+    "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
+    "zero": ("layout", "zero"),
 }  # fmt: skip
 """Where a setup keeps a word's value: the part, and its field."""
 _BY_NAME: Mapping[str, Callable[[str], object]] = {

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ironlaw import estimate, setup
-from ironlaw.answers.advice import LEVELS, advice, together, ways
-from ironlaw.answers.changes import adapters, changes, more_devices, quicker
+from ironlaw.answers.advice import LEVELS, advice, elsewhere, together, ways
+from ironlaw.answers.changes import adapters, changes, more_devices, quicker, tensor
 from ironlaw.config.checks import require_possible
 from ironlaw.core.errors import EngineError
 
@@ -56,7 +56,7 @@ def asked(draw: st.DrawFn) -> dict[str, Any]:
 @given(asked())
 def test_a_change_s_words_make_the_setup_that_it_makes(words: dict[str, Any]) -> None:
     c = setup(**words)
-    offered = (*changes(c), *quicker(c), *adapters(c))
+    offered = (*changes(c), *quicker(c), *tensor(c), *adapters(c))
     for change in (*offered, *more_devices(c)):
         changed = change.apply(c)
         if change not in offered:
@@ -110,6 +110,37 @@ def test_the_first_advice_is_what_a_person_would_do(words: dict[str, Any], first
     assert advice(setup(**words))[0].option == first
 
 
+LONG: dict[str, Any] = {
+    "model": "Qwen/Qwen2.5-72B", "gpu": "a100-80", "sequence": 98_304, "checkpointing": "full", "dp": 64, "zero": 3,
+    "precision": "mixed-bf16",
+}  # fmt: skip
+"""A training whose activations no sharding of states makes fit."""
+
+
+def test_matrices_are_divided_where_sharding_alone_does_not_make_it_fit_and_a_step_stays_as_large() -> None:
+    c = setup(**LONG)
+    joint = together(c)
+    assert joint is not None
+    after = setup(**{**LONG, **joint.words})
+    assert estimate(after).verdict == "fits"
+    assert after.layout.tensor > 1
+    assert (after.devices, after.tokens) == (c.devices, c.tokens)
+    more = elsewhere(setup(**{**LONG, "dp": 4, "sequence": 32_768}))
+    assert more is not None
+    grown = setup(**{**LONG, "sequence": 32_768, **more.words})
+    assert estimate(grown).verdict == "fits"
+    assert grown.layout.tensor > 1
+    assert grown.devices > 4
+
+
+def test_what_is_not_accepted_takes_no_place_from_what_is() -> None:
+    c = setup("Qwen/Qwen2.5-32B", "h100-sxm", dp=8, zero=3, sequence=4096, checkpointing="full", precision="mixed-bf16")
+    told = advice(c, accept=lambda change: "gradients" not in change.option)
+    (kept,) = [one for one in told if one.knob == "--offload"]
+    assert kept.words == {"offload": "optimizer"}
+    assert kept.verdict == "fits"
+
+
 def test_several_changes_together_make_a_setup_fit_that_none_does_alone() -> None:
     words: dict[str, Any] = {"model": "llama3-8b", "gpu": "h100-sxm", "batch": 8, "sequence": 4096, "dp": 4}
     c = setup(**words)
@@ -127,10 +158,11 @@ def test_the_first_of_all_advice_fits_on_the_devices_that_are_there_where_any_do
     found = ways(c)
     levels = [LEVELS.index(one.verdict) for one in found]
     assert levels == sorted(levels)
-    mine = [one for one in found if one.verdict == "fits" and "dp" not in one.words]
+    more = [setup(**{**words, **one.words}).devices > c.devices for one in found]
+    mine = [one for one, grows in zip(found, more, strict=True) if one.verdict == "fits" and not grows]
     if mine:
-        assert "dp" not in found[0].words
-    for one in found:
+        assert not more[0]
+    for one, grows in zip(found, more, strict=True):
         assert estimate(setup(**{**words, **one.words})).verdict == one.verdict
-        if "dp" in one.words:
+        if grows:
             assert not any(other.same_training for other in mine)

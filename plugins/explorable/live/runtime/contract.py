@@ -204,13 +204,15 @@ class TextReader:
 class Suggestion:
     """A change that helps: what it does, in a sentence with its numbers, and the controls that it sets.
 
-    The page shows those with the highest `worth` first.
+    The page shows those with the highest `worth` first; where there are several groups, each under its name, and first
+    the one that holds the first.
     """
 
     title: str
     text: str
     controls: Mapping[str, Value]
     worth: float
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,19 @@ import { h, setText } from "../dom";
 import type { State, Suggestion } from "../python/protocol";
 import type { Desk } from "./desk";
 
-/** How many are shown. */
+/** How many of a group are shown. */
 const MOST = 6;
 
 export class Suggestions {
   readonly #desk: Desk;
-  readonly #list = h("ol", { class: "il-suggestions__list" });
+  readonly #lists = h("div");
   readonly #status = h("span", { role: "status" });
   readonly #stop = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Stop");
   #look = 0;
 
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
-    place.append(this.#list, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
+    place.append(this.#lists, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
     this.#stop.addEventListener("click", () => this.#end("You stopped the search."), { signal: desk.signal });
     desk.signal.addEventListener("abort", () => (this.#look += 1));
   }
@@ -45,29 +45,34 @@ export class Suggestions {
       if (!answer.next) break;
       if (answer.next.title) found.push(answer.next);
       found.sort((one, other) => other.worth - one.worth);
-      this.#show(found.slice(0, MOST));
+      this.#show(found);
     }
-    this.#show(found.slice(0, MOST));
+    this.#show(found);
     this.#end(found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
   }
 
+  /** Each group under its name, where there are several. */
   #show(suggestions: readonly Suggestion[]): void {
-    const focused = this.#list.contains(document.activeElement) ? document.activeElement?.textContent : null;
-    this.#list.replaceChildren(
-      ...suggestions.map(({ title, text, controls }) => {
-        const button = h("button", { type: "button", class: "il-button" }, title);
-        button.addEventListener(
-          "click",
-          () => {
-            this.#desk.announce(`Changed: ${title}.`);
-            this.#desk.set(controls);
-          },
-          { signal: this.#desk.signal },
-        );
-        return h("li", {}, button, " ", h("span", {}, text));
+    const focused = this.#lists.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    const groups = [...new Set(suggestions.map(({ group }) => group))];
+    this.#lists.replaceChildren(
+      ...groups.flatMap((group) => {
+        const items = suggestions.filter((one) => one.group === group).slice(0, MOST);
+        const list = h("ol", { class: "il-suggestions__list" }, ...items.map((one) => this.#item(one)));
+        return groups.length > 1 ? [h("p", { class: "il-suggestions__group" }, group), list] : [list];
       }),
     );
     // Whoever stands on a change keeps it while others arrive.
-    if (focused) [...this.#list.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+    if (focused) [...this.#lists.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+  }
+
+  #item({ title, text, controls }: Suggestion): HTMLElement {
+    const button = h("button", { type: "button", class: "il-button" }, title);
+    const make = (): void => {
+      this.#desk.announce(`Changed: ${title}.`);
+      this.#desk.set(controls);
+    };
+    button.addEventListener("click", make, { signal: this.#desk.signal });
+    return h("li", {}, button, " ", h("span", {}, text));
   }
 }

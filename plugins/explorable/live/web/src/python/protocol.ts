@@ -82,6 +82,7 @@ export interface Suggestion {
   text: string;
   controls: Record<string, Value>;
   worth: number;
+  group: string;
 }
 /** What an act says besides its views: of texts that it reads, of changes that help (the first, or one more), of exports. */
 export type Tell = "hear" | "rewrite" | "suggest" | "more" | "exports";
