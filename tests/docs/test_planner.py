@@ -1,4 +1,4 @@
-"""The planner: what it shows is the engine's, pasted files become its controls, and nothing of them leaves."""
+"""The planner: what it shows is the engine's, and no two of its outputs disagree."""
 
 from __future__ import annotations
 
@@ -23,56 +23,24 @@ from docs.acts.plan.choices import CONTROLS, MORE, setup_of, words_of
 from docs.acts.plan.give import exports
 from docs.acts.plan.labels import spell
 from docs.acts.plan.take import read
-from docs.acts.plan.tips import OTHER, SAME
 from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
-from explorable.live.runtime.acts import ActError, LoadedAct
+from explorable.live.runtime.acts import LoadedAct
 from explorable.live.runtime.exchange import control_value
-from ironlaw import GB, EngineError, accelerator, estimate, model, setup
+from ironlaw import GB, EngineError, estimate, setup
 from ironlaw.cli import main
 from ironlaw.files.gap import NAMES
-from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
 from ironlaw.models.published import essentials, published
 from tests.conftest import FULL
 from tests.docs.acts import loaded
-
-START = ACT.default_state()
-UNCOUNTED = "This page cannot count that yet"
-AXOLOTL = """base_model: NousResearch/Meta-Llama-3-8B
-load_in_4bit: true
-adapter: qlora
-lora_r: 32
-sequence_len: 4096
-micro_batch_size: 2
-gradient_accumulation_steps: 4
-optimizer: adamw_bnb_8bit
-bf16: auto
-gradient_checkpointing: true
-flash_attention: true
-"""
-SECRETS = """hub_token: hf_sEcReTtOkEn
-wandb_project: my-secret-project
-output_dir: /home/somebody/very/secret
-datasets:
-  - path: somebody/private-data
-"""
+from tests.docs.planner import AXOLOTL, START, UNCOUNTED, at, sent
 
 
 @pytest.fixture(scope="module")
 def act() -> LoadedAct:
     return loaded("plan")
-
-
-def at(**controls: Any) -> State:
-    """The default state with these controls."""
-    return plans.moved(START, controls)
-
-
-def sent(state: State) -> dict[str, Any]:
-    """A state as the page sends it."""
-    return {"context": state.context, "controls": dict(state.controls), "prediction": None}
 
 
 def test_what_is_shown_is_what_the_engine_answers() -> None:
@@ -153,37 +121,6 @@ def test_every_setting_has_an_answer_in_words(data: st.DataObject) -> None:
         assert view.failure.title in ("Does not fit", "Uncertain", "Not possible together", UNCOUNTED)
 
 
-def test_a_pasted_file_sets_the_controls() -> None:
-    heard = read([AXOLOTL], START)
-    state = State("run", {**START.controls, **heard.controls})
-    words = words_of(state)
-    assert heard.labels == ["axolotl"]
-    expected = {"model": "meta-llama/Meta-Llama-3-8B", "batch": 2, "sequence": 4096, "accumulate": 4, "method": "qlora"}
-    assert {name: words[name] for name in expected} == expected
-    assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("name", published())
-def test_a_pasted_configuration_is_the_model_of_the_list(name: str) -> None:
-    config = {**published()[name]["config"], "_name_or_path": "/home/somebody/secret", "auto_map": {"a": "secret"}}
-    heard = read([json.dumps({"architectures": ["secret"], **config})], START)
-    assert "secret" not in json.dumps(dict(heard.controls))
-    pasted = ACT.compute(State("run", {**START.controls, **heard.controls}))
-    assert pasted.headline == ACT.compute(at(model=name)).headline
-
-
-def test_no_secret_of_a_file_leaves(act: LoadedAct) -> None:
-    """Not in the controls, which the address holds, not in what is said, not in an export."""
-    texts = [AXOLOTL + SECRETS, "torchrun --nproc-per-node 2 /home/somebody/secret/train.py --token hf_sEcReT"]
-    heard = read(texts, START)
-    state = State("run", {**START.controls, **heard.controls})
-    assert state.controls["gpus"] == 2
-    left = json.dumps([dict(heard.controls), list(heard.said), act.exports(sent(state)), act.compute(sent(state))])
-    left += plans.link(state, START) + plans.link(state, START)
-    assert not [word for word in ("sEcReT", "secret", "somebody", "private") if word in left]
-
-
 @pytest.mark.parametrize(
     ("cards", "controls", "expected"),
     [
@@ -218,52 +155,6 @@ def test_any_number_of_cards_is_carried_by_control_link_command_and_file(
     files = [str(tmp_path / name) for name in ("run.sh", "config.json")]
     main(["plan", *files, "--gpu", "h100-sxm", "--json"])
     assert f" --dp {cards} " in f"{json.loads(capsys.readouterr().out)['command']} "
-
-
-@pytest.mark.parametrize(
-    ("controls", "said", "way"),
-    [
-        ({"gpus": 12, "tp": 8}, "it must be a multiple of 8", {"gpus": 8}),
-        ({"gpus": 1, "tp": 4}, "it must be a multiple of 4", {"gpus": 4}),
-        ({"gpus": 20, "tp": 2, "pp": 4}, "it must be a multiple of 8", {"gpus": 16}),
-        ({"gpus": 20, "tp": 2, "pp": 4}, "which put 8 cards to each copy of the model", {"pp": 5}),
-        ({"gpus": 3, "tp": 3}, "“Cards that share every matrix (tensor parallel): 3” is not allowed", {"tp": 1}),
-        ({"model": "openai-community/gpt2", "sequence": 2048}, "it must be at most 1024", {"sequence": 1024}),
-    ],
-    ids=str,
-)
-def test_cards_that_groups_do_not_use_up_and_long_sequences_are_refused_in_a_line_with_the_nearest_that_do(
-    act: LoadedAct, controls: dict[str, Any], said: str, way: dict[str, Any]
-) -> None:
-    state = at(**{"method": "full", **controls})
-    view = ACT.compute(state)
-    assert view.failure
-    assert view.failure.title == "Not possible together"
-    assert said in view.failure.what
-    assert "\n" not in view.failure.what
-    with pytest.raises(ActError):
-        act.exports(sent(state))
-    told = [one["controls"] for one in suggested(act, state)]
-    assert way in told
-    for controls in told:
-        assert ACT.compute(State("run", {**state.controls, **controls})).headline.value != "–"
-
-
-def test_a_file_that_divides_matrices_brings_the_cards_for_it() -> None:
-    heard = read(["torchrun pretrain_gpt.py --tensor-model-parallel-size 4 --pipeline-model-parallel-size 3"], START)
-    assert {name: heard.controls[name] for name in ("gpus", "tp", "pp")} == {"gpus": 12, "tp": 4, "pp": 3}
-
-
-def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() -> None:
-    heard = read(['{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'], START)
-    assert heard.controls["zero"] == 3
-
-
-def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:
-    state = at(model="Qwen/Qwen3-8B")
-    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somelab/Wonder-9B")], state)
-    assert "model" not in heard.controls
-    assert [line for line in heard.said if "somelab/Wonder-9B" in line and "Qwen/Qwen3-8B stands instead" in line]
 
 
 @pytest.mark.parametrize(
@@ -422,235 +313,6 @@ def test_files_follow_the_controls(act: LoadedAct) -> None:
     assert unchanged == {}
 
 
-def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
-    log = "\n".join(f"iter {n}: loss 3.1, time {900 + n}.00ms, mfu 40.00%" for n in range(1, 30))
-    assert read_log(log) is not None
-    heard = read([log], START)
-    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
-    assert set(json.loads(str(heard.controls["measured"]))) >= {"step_s"}
-    rows = view.tables["measured"].rows
-    assert rows
-    assert [row["e"] for row in rows] == ["above", "not compared"]
-    whole = State("run", {**START.controls, **heard.controls, "method": "full"})
-    assert "published runs" not in view.tables["measured"].caption
-    assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
-
-
-NANO_GPT = "iter 100: loss 3.4, time 250.12ms, mfu 35.2%"
-
-
-@pytest.mark.parametrize(
-    "controls",
-    [
-        {},
-        {"method": "full"},
-        {"model": "openai-community/gpt2", "sequence": 1024},
-        {"model": "openai-community/gpt2"},
-        {"gpus": 3, "tp": 2},
-    ],
-    ids=str,
-)
-def test_one_line_of_a_log_is_shown_whether_or_not_the_plan_fits_or_can_be_counted(controls: dict[str, Any]) -> None:
-    state = at(**controls)
-    heard = read([NANO_GPT], state)
-    assert heard.said[0] == "Read: time of a step 0.2501 s, utilization (MFU) as the log counts it 35.2 %."
-    view = ACT.compute(State("run", {**state.controls, **heard.controls}))
-    table = view.tables["measured"]
-    step, share = table.rows
-    assert (step["a"], step["b"]) == ("time of a step, s", "0.2501")
-    assert (share["a"], share["b"]) == ("utilization (MFU) as the log counts it, %", "35.2")
-    if view.headline.value == "–":
-        assert "no numbers to stand beside it" in table.caption
-    else:
-        seen = estimate(**words_of(state)).calibrated
-        assert seen is not None
-        assert step["c"] == f"{seen.step_s.expected:.4g}"
-    assert "measured" in ACT.beside
-
-
-OUT_OF_MEMORY = """CUDA out of memory. Tried to allocate 2.32 GiB.
-GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.
-"""
-
-
-def test_a_message_and_a_file_in_one_paste_are_both_read(act: LoadedAct) -> None:
-    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
-    assert list(heard.labels) == ["out of memory and axolotl"]
-    alone = read([AXOLOTL], START)
-    assert {**heard.controls, **alone.controls} == heard.controls
-    assert heard.controls["gpu"] == "rtx-4090"
-    state = State("run", {**START.controls, **heard.controls, "batch": 1})
-    changed = act.rewrite([OUT_OF_MEMORY + AXOLOTL], sent(state))
-    assert isinstance(changed, dict)
-    assert "+micro_batch_size: 1" in str(changed["axolotl"])
-
-
-def test_a_message_is_said_to_be_about_the_plan_before_a_change() -> None:
-    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
-    ran = State("run", {**START.controls, **heard.controls})
-    for state, changed in (
-        (ran, False),
-        (State("run", {**ran.controls, "tokens": 7.0, "price": 3.0}), False),
-        (State("run", {**ran.controls, "batch": 1}), True),
-        (State("run", {**ran.controls, "gpu": "h200"}), True),
-    ):
-        tables = ACT.compute(state).tables
-        assert ("The plan has changed since" in tables["message"].caption) == changed
-        assert ("The plan has changed since" in tables["measured"].caption) == changed
-
-
-def test_what_no_file_says_is_told_with_what_stands_instead() -> None:
-    told = " ".join(read([AXOLOTL], at(gpu="l40s", tokens=7)).said)
-    assert accelerator("l40s").title in told
-    assert "1 card in all, a run of 7 million tokens" in told
-    both = " ".join(read([AXOLOTL, OUT_OF_MEMORY, "torchrun --nproc-per-node 2 train.py"], START).said)
-    assert "standing here: a run of" in both
-    assert "standing here" not in " ".join(read([OUT_OF_MEMORY], START).said)
-
-
-def test_what_cannot_be_read_is_said_in_a_line(act: LoadedAct) -> None:
-    for text in ("hello", "{", '{"model_type": "mamba2", "vocab_size": 5}', "iter", "\x00" * 50):
-        with pytest.raises(ActError) as caught:
-            act.hear([text], sent(START))
-        assert "\n" not in str(caught.value)
-        assert ".py" not in str(caught.value)
-
-
-def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
-    state = sent(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
-    before = estimate(
-        **words_of(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
-    )
-    told = []
-    answer: Any = act.suggest(state, True)
-    while answer["next"]:
-        told.append(answer["next"])
-        answer = act.suggest(state, False)
-    named = [one for one in told if one["title"]]
-    assert named
-    for one in named:
-        controls = {**state["controls"], **one["controls"]}
-        after = estimate(**words_of(State("run", controls)))
-        saved = (before.memory_bytes.device_total - after.memory_bytes.device_total) / GB
-        said = f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
-        # Why more cards are told stands before what they save.
-        first = "trains something else; this takes more cards. "
-        assert (
-            one["text"].partition(first)[2].startswith(said) if first in one["text"] else one["text"].startswith(said)
-        )
-
-
-def suggested(act: LoadedAct, state: State) -> list[dict[str, Any]]:
-    """All changes that the page can make, the first one first."""
-    answer: Any = act.suggest(sent(state), True)
-    told = []
-    while answer["next"]:
-        told.append(answer["next"])
-        answer = act.suggest(sent(state), False)
-    return sorted((one for one in told if one["title"]), key=lambda one: -float(one["worth"]))
-
-
-@pytest.mark.parametrize(
-    "controls",
-    [
-        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "rtx-4090"},
-        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "h100-sxm", "batch": 8, "gpus": 4},
-        {"model": "Qwen/Qwen2.5-7B", "method": "lora", "gpu": "a100-40", "batch": 8, "checkpointing": "none"},
-    ],
-    ids=str,
-)
-def test_the_first_change_makes_it_fit_where_any_does_and_takes_no_card_that_is_not_there(
-    act: LoadedAct, controls: dict[str, Any]
-) -> None:
-    state = at(**controls)
-    told = suggested(act, state)
-    verdicts = [ACT.compute(State("run", {**state.controls, **one["controls"]})).readings["Verdict"] for one in told]
-    groups = [one["group"] for one in told]
-    # Whoever asked for one training is first told how that fits, then of others.
-    assert groups == sorted(groups, key=[SAME, OTHER].index)
-    assert all(("method" in one["controls"]) == (one["group"] == OTHER) for one in told)
-    for group in {*groups}:
-        of = [(verdict, one) for verdict, one in zip(verdicts, told, strict=True) if one["group"] == group]
-        order = [verdict for verdict, _ in of]
-        assert order == sorted(order, key=["Fits", "Uncertain", "Does not fit"].index)
-        more = [int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"]) for _, one in of]
-        assert order[0] == "Fits"
-        assert not more[0] or order.count("Fits") == 1
-    for one, verdict in zip(told, verdicts, strict=True):
-        assert {"Fits": "Then it fits.", "Uncertain": "Still uncertain", "Does not fit": "It does not fit yet."}[
-            verdict
-        ] in one["text"]
-
-
-@pytest.mark.parametrize(
-    ("controls", "way", "saves"),
-    [
-        (
-            {"model": "Qwen/Qwen2.5-32B", "gpus": 8, "method": "full", "sequence": 4096, "zero": 3},
-            {"offload": True},
-            "48.9 GB less",
-        ),
-        (
-            {"model": "Qwen/Qwen2.5-72B", "gpu": "a100-80", "gpus": 96, "method": "full", "sequence": 32768, "zero": 3},
-            {"tp": 4, "gpus": 96, "zero": 3, "accumulate": 4},
-            "45.6 GB less",
-        ),
-    ],
-    ids=["offload", "tensor"],
-)
-def test_the_hosts_memory_and_tensor_parallelism_are_offered_like_all_else(
-    act: LoadedAct, controls: dict[str, Any], way: dict[str, Any], saves: str
-) -> None:
-    state = at(**controls)
-    (one,) = [one for one in suggested(act, state) if one["controls"] == way]
-    assert one["text"].startswith(saves)
-    assert "Then it fits." in one["text"]
-    after = State("run", {**state.controls, **one["controls"]})
-    assert ACT.compute(after).readings["Verdict"] == "Fits"
-    assert setup_of(after).tokens == setup_of(state).tokens
-    assert setup_of(after).devices == setup_of(state).devices
-
-
-@pytest.mark.parametrize(
-    ("controls", "why"),
-    [
-        ({"method": "full", "precision": "bf16"}, "What fits on the cards that you have trains something else"),
-        ({"method": "full", "precision": "bf16", "gpus": 8, "zero": 3}, ""),
-    ],
-    ids=str,
-)
-def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
-    act: LoadedAct, controls: dict[str, Any], why: str
-) -> None:
-    state = at(model="meta-llama/Meta-Llama-3-8B", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
-    told = suggested(act, state)
-    more = [one for one in told if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
-    assert [one["text"].startswith(why) for one in more] == ([True] if why else [])
-    for one in more:
-        after = State("run", {**state.controls, **one["controls"]})
-        assert ACT.compute(after).readings["Verdict"] == "Fits"
-        assert after.controls["method"] == "full"
-
-
-@pytest.mark.parametrize("method", ["lora", "qlora"])
-def test_what_does_not_go_together_is_said_with_ways_out(act: LoadedAct, method: str) -> None:
-    state = at(method=method, gpus=8, tp=2)
-    view = ACT.compute(state)
-    assert view.failure is not None
-    assert view.failure.title == UNCOUNTED
-    said = view.failure.what
-    assert "\n" not in said
-    assert f"Trains: {'LoRA' if method == 'lora' else 'QLoRA'}" in said
-    assert " cannot be counted yet with " in said
-    assert "; what can: " in said
-    assert "divided here by FSDP and by pipelines alone" in said
-    told = suggested(act, state)
-    assert "tp" in {name for one in told for name in one["controls"]}
-    for one in told:
-        after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
-        assert after.failure is None or after.failure.title not in ("Not possible together", UNCOUNTED)
-
-
 @pytest.mark.parametrize(
     ("controls", "few"),
     [({}, False), ({"gpu": "rtx-4090"}, True), ({"gpu": "rtx-4090", "method": "full"}, True)],
@@ -669,58 +331,6 @@ def test_how_many_runs_stand_behind_a_band_is_said(controls: dict[str, Any], few
     if view.success:
         said = "Few published runs are like it" if few else f"{seen.device_total.runs} published runs like it"
         assert said in view.success.what
-
-
-def test_a_plan_that_fits_says_so_and_names_the_largest_that_fits(act: LoadedAct) -> None:
-    state = at(gpu="a100-80", batch=2)
-    told = suggested(act, state)
-    assert told
-    assert all("Still fits." in one["text"] for one in told)
-    largest = {name: one["controls"][name] for one in told[:6] for name in one["controls"] if len(one["controls"]) == 1}
-    for name, step in (("sequence", 64), ("batch", 1)):
-        moved = [{**state.controls, name: largest[name] + more} for more in (0, step)]
-        verdicts = [ACT.compute(State("run", controls)).readings["Verdict"] for controls in moved]
-        assert verdicts[0] == "Fits" != verdicts[1]
-
-
-def test_what_divides_brings_its_formats_and_advice_to_divide_says_what_a_click_gives(act: LoadedAct) -> None:
-    for zero, formats in ((1, "FP32 weights, BF16 autocast"), (2, "BF16 with FP32 copies (FSDP, ZeRO)")):
-        caption = ACT.compute(at(method="full", gpus=8, zero=zero)).tables["answer"].caption
-        assert f"Formats, as usual on these cards: {formats}." in caption
-    assert "as usual" not in ACT.compute(at(precision="bf16", method="full")).tables["answer"].caption
-    state = at(method="full", gpus=8)
-    (one, *_) = [one for one in suggested(act, state) if one["controls"].get("zero", 0) > 1]
-    after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
-    saved = float(ACT.compute(state).headline.value) - float(after.headline.value)
-    assert float(one["text"].split(" GB less")[0]) == pytest.approx(saved, abs=0.11)
-
-
-def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) -> None:
-    state = at(model="meta-llama/Meta-Llama-3-70B", method="qlora", gpu="rtx-4060")
-    view = ACT.compute(state)
-    assert view.failure
-    needed = re.search(r"a card would have to give ([\d.]+) GB", view.failure.remedy)
-    assert needed
-    first = suggested(act, state)[0]
-    assert "Nothing that was tried fits" in first["text"]
-    assert f"{needed[1]} GB" in first["text"]
-    after = State("run", {**state.controls, **first["controls"]})
-    assert ACT.compute(after).readings["Verdict"] == "Fits"
-    smaller = [
-        name
-        for name in (
-            str(option.value)
-            for one in CONTROLS
-            if isinstance(one, Choice) and one.name == "gpu"
-            for option in one.options
-        )
-        if accelerator(name).memory_bytes < accelerator(str(after.controls["gpu"])).memory_bytes
-    ]
-    assert not [
-        name
-        for name in smaller
-        if ACT.compute(State("run", {**state.controls, "gpu": name})).readings.get("Verdict") == "Fits"
-    ]
 
 
 def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
@@ -853,43 +463,6 @@ def test_every_title_of_a_plan_without_numbers_has_its_mark() -> None:
         view = ACT.compute(at(**controls))
         assert view.failure is not None
         assert view.failure.title in plans.MARKS
-
-
-def header_of(name: str) -> str:
-    """The header of a checkpoint in one file, with every layer's tensors, as safetensors keeps it."""
-    numbers = {(one.name, at): one for one in model(name).parameter_tensors for at in one.layers or range(one.count)}
-    entry = {"dtype": "BF16", "data_offsets": [0, 1]}
-    tensors = {key.replace("*", str(at)): {**entry, "shape": list(one.shape)} for (key, at), one in numbers.items()}
-    return json.dumps({"__metadata__": {"format": "pt"}, **tensors})
-
-
-def test_a_checkpoints_header_says_which_model_of_the_list_it_is() -> None:
-    text = header_of("Qwen/Qwen2.5-7B")
-    heard = read([text], START)
-    assert list(heard.labels) == ["safetensors"]
-    assert heard.controls["model"] == "Qwen/Qwen2.5-7B"
-    told = " ".join(heard.said)
-    assert f"{model('Qwen/Qwen2.5-7B').parameters:,} parameters. They are those of Qwen/Qwen2.5-7B" in told
-    assert "no part of that model" not in told
-    # Without one tensor it is nobody's; beside a configuration it is held against that.
-    tensors = json.loads(text)
-    del tensors[list(tensors)[-1]]
-    assert "model" not in read([json.dumps(tensors)], START).controls
-    config = json.dumps(published()["Qwen/Qwen2.5-7B"]["config"])
-    for one, said in ((text, False), (json.dumps(tensors), True)):
-        beside = read([one, config], START)
-        assert beside.controls["model"] == "pasted"
-        assert (
-            "0 of its tensors are no part of that model, and 1 of the model are not in it" in " ".join(beside.said)
-        ) is said
-
-
-@pytest.mark.parametrize("entry", ['{"data_offsets": [0, 1]}', '{"data_offsets": [0, 1], "shape": ["x"]}'])
-def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str) -> None:
-    with pytest.raises(ActError) as caught:
-        act.hear([f'{{"wte": {entry}}}'], sent(START))
-    assert "a name with a shape" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", published())

@@ -1,0 +1,238 @@
+"""The planner's changes: what it offers is the engine's advice, can be made, and leads with what one has."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import CONTROLS, setup_of, words_of
+from docs.acts.plan.tips import OTHER, SAME
+from explorable.live import Choice, State
+from explorable.live.runtime.acts import ActError, LoadedAct
+from ironlaw import GB, accelerator, estimate
+from tests.docs.acts import loaded
+from tests.docs.planner import UNCOUNTED, at, sent
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    return loaded("plan")
+
+
+@pytest.mark.parametrize(
+    ("controls", "said", "way"),
+    [
+        ({"gpus": 12, "tp": 8}, "it must be a multiple of 8", {"gpus": 8}),
+        ({"gpus": 1, "tp": 4}, "it must be a multiple of 4", {"gpus": 4}),
+        ({"gpus": 20, "tp": 2, "pp": 4}, "it must be a multiple of 8", {"gpus": 16}),
+        ({"gpus": 20, "tp": 2, "pp": 4}, "which put 8 cards to each copy of the model", {"pp": 5}),
+        ({"gpus": 3, "tp": 3}, "“Cards that share every matrix (tensor parallel): 3” is not allowed", {"tp": 1}),
+        ({"model": "openai-community/gpt2", "sequence": 2048}, "it must be at most 1024", {"sequence": 1024}),
+    ],
+    ids=str,
+)
+def test_cards_that_groups_do_not_use_up_and_long_sequences_are_refused_in_a_line_with_the_nearest_that_do(
+    act: LoadedAct, controls: dict[str, Any], said: str, way: dict[str, Any]
+) -> None:
+    state = at(**{"method": "full", **controls})
+    view = ACT.compute(state)
+    assert view.failure
+    assert view.failure.title == "Not possible together"
+    assert said in view.failure.what
+    assert "\n" not in view.failure.what
+    with pytest.raises(ActError):
+        act.exports(sent(state))
+    told = [one["controls"] for one in suggested(act, state)]
+    assert way in told
+    for controls in told:
+        assert ACT.compute(State("run", {**state.controls, **controls})).headline.value != "–"
+
+
+def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
+    state = sent(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
+    before = estimate(
+        **words_of(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
+    )
+    told = []
+    answer: Any = act.suggest(state, True)
+    while answer["next"]:
+        told.append(answer["next"])
+        answer = act.suggest(state, False)
+    named = [one for one in told if one["title"]]
+    assert named
+    for one in named:
+        controls = {**state["controls"], **one["controls"]}
+        after = estimate(**words_of(State("run", controls)))
+        saved = (before.memory_bytes.device_total - after.memory_bytes.device_total) / GB
+        said = f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
+        # Why more cards are told stands before what they save.
+        first = "trains something else; this takes more cards. "
+        assert (
+            one["text"].partition(first)[2].startswith(said) if first in one["text"] else one["text"].startswith(said)
+        )
+
+
+def suggested(act: LoadedAct, state: State) -> list[dict[str, Any]]:
+    """All changes that the page can make, the first one first."""
+    answer: Any = act.suggest(sent(state), True)
+    told = []
+    while answer["next"]:
+        told.append(answer["next"])
+        answer = act.suggest(sent(state), False)
+    return sorted((one for one in told if one["title"]), key=lambda one: -float(one["worth"]))
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "rtx-4090"},
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "h100-sxm", "batch": 8, "gpus": 4},
+        {"model": "Qwen/Qwen2.5-7B", "method": "lora", "gpu": "a100-40", "batch": 8, "checkpointing": "none"},
+    ],
+    ids=str,
+)
+def test_the_first_change_makes_it_fit_where_any_does_and_takes_no_card_that_is_not_there(
+    act: LoadedAct, controls: dict[str, Any]
+) -> None:
+    state = at(**controls)
+    told = suggested(act, state)
+    verdicts = [ACT.compute(State("run", {**state.controls, **one["controls"]})).readings["Verdict"] for one in told]
+    groups = [one["group"] for one in told]
+    # Whoever asked for one training is first told how that fits, then of others.
+    assert groups == sorted(groups, key=[SAME, OTHER].index)
+    assert all(("method" in one["controls"]) == (one["group"] == OTHER) for one in told)
+    for group in {*groups}:
+        of = [(verdict, one) for verdict, one in zip(verdicts, told, strict=True) if one["group"] == group]
+        order = [verdict for verdict, _ in of]
+        assert order == sorted(order, key=["Fits", "Uncertain", "Does not fit"].index)
+        more = [int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"]) for _, one in of]
+        assert order[0] == "Fits"
+        assert not more[0] or order.count("Fits") == 1
+    for one, verdict in zip(told, verdicts, strict=True):
+        assert {"Fits": "Then it fits.", "Uncertain": "Still uncertain", "Does not fit": "It does not fit yet."}[
+            verdict
+        ] in one["text"]
+
+
+@pytest.mark.parametrize(
+    ("controls", "way", "saves"),
+    [
+        (
+            {"model": "Qwen/Qwen2.5-32B", "gpus": 8, "method": "full", "sequence": 4096, "zero": 3},
+            {"offload": True},
+            "48.9 GB less",
+        ),
+        (
+            {"model": "Qwen/Qwen2.5-72B", "gpu": "a100-80", "gpus": 96, "method": "full", "sequence": 32768, "zero": 3},
+            {"tp": 4, "gpus": 96, "zero": 3, "accumulate": 4},
+            "45.6 GB less",
+        ),
+    ],
+    ids=["offload", "tensor"],
+)
+def test_the_hosts_memory_and_tensor_parallelism_are_offered_like_all_else(
+    act: LoadedAct, controls: dict[str, Any], way: dict[str, Any], saves: str
+) -> None:
+    state = at(**controls)
+    (one,) = [one for one in suggested(act, state) if one["controls"] == way]
+    assert one["text"].startswith(saves)
+    assert "Then it fits." in one["text"]
+    after = State("run", {**state.controls, **one["controls"]})
+    assert ACT.compute(after).readings["Verdict"] == "Fits"
+    assert setup_of(after).tokens == setup_of(state).tokens
+    assert setup_of(after).devices == setup_of(state).devices
+
+
+@pytest.mark.parametrize(
+    ("controls", "why"),
+    [
+        ({"method": "full", "precision": "bf16"}, "What fits on the cards that you have trains something else"),
+        ({"method": "full", "precision": "bf16", "gpus": 8, "zero": 3}, ""),
+    ],
+    ids=str,
+)
+def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
+    act: LoadedAct, controls: dict[str, Any], why: str
+) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-8B", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
+    told = suggested(act, state)
+    more = [one for one in told if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
+    assert [one["text"].startswith(why) for one in more] == ([True] if why else [])
+    for one in more:
+        after = State("run", {**state.controls, **one["controls"]})
+        assert ACT.compute(after).readings["Verdict"] == "Fits"
+        assert after.controls["method"] == "full"
+
+
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_what_does_not_go_together_is_said_with_ways_out(act: LoadedAct, method: str) -> None:
+    state = at(method=method, gpus=8, tp=2)
+    view = ACT.compute(state)
+    assert view.failure is not None
+    assert view.failure.title == UNCOUNTED
+    said = view.failure.what
+    assert "\n" not in said
+    assert f"Trains: {'LoRA' if method == 'lora' else 'QLoRA'}" in said
+    assert " cannot be counted yet with " in said
+    assert "; what can: " in said
+    assert "divided here by FSDP and by pipelines alone" in said
+    told = suggested(act, state)
+    assert "tp" in {name for one in told for name in one["controls"]}
+    for one in told:
+        after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
+        assert after.failure is None or after.failure.title not in ("Not possible together", UNCOUNTED)
+
+
+def test_a_plan_that_fits_says_so_and_names_the_largest_that_fits(act: LoadedAct) -> None:
+    state = at(gpu="a100-80", batch=2)
+    told = suggested(act, state)
+    assert told
+    assert all("Still fits." in one["text"] for one in told)
+    largest = {name: one["controls"][name] for one in told[:6] for name in one["controls"] if len(one["controls"]) == 1}
+    for name, step in (("sequence", 64), ("batch", 1)):
+        moved = [{**state.controls, name: largest[name] + more} for more in (0, step)]
+        verdicts = [ACT.compute(State("run", controls)).readings["Verdict"] for controls in moved]
+        assert verdicts[0] == "Fits" != verdicts[1]
+
+
+def test_what_divides_brings_its_formats_and_advice_to_divide_says_what_a_click_gives(act: LoadedAct) -> None:
+    for zero, formats in ((1, "FP32 weights, BF16 autocast"), (2, "BF16 with FP32 copies (FSDP, ZeRO)")):
+        caption = ACT.compute(at(method="full", gpus=8, zero=zero)).tables["answer"].caption
+        assert f"Formats, as usual on these cards: {formats}." in caption
+    assert "as usual" not in ACT.compute(at(precision="bf16", method="full")).tables["answer"].caption
+    state = at(method="full", gpus=8)
+    (one, *_) = [one for one in suggested(act, state) if one["controls"].get("zero", 0) > 1]
+    after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
+    saved = float(ACT.compute(state).headline.value) - float(after.headline.value)
+    assert float(one["text"].split(" GB less")[0]) == pytest.approx(saved, abs=0.11)
+
+
+def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-70B", method="qlora", gpu="rtx-4060")
+    view = ACT.compute(state)
+    assert view.failure
+    needed = re.search(r"a card would have to give ([\d.]+) GB", view.failure.remedy)
+    assert needed
+    first = suggested(act, state)[0]
+    assert "Nothing that was tried fits" in first["text"]
+    assert f"{needed[1]} GB" in first["text"]
+    after = State("run", {**state.controls, **first["controls"]})
+    assert ACT.compute(after).readings["Verdict"] == "Fits"
+    smaller = [
+        name
+        for name in (
+            str(option.value)
+            for one in CONTROLS
+            if isinstance(one, Choice) and one.name == "gpu"
+            for option in one.options
+        )
+        if accelerator(name).memory_bytes < accelerator(str(after.controls["gpu"])).memory_bytes
+    ]
+    assert not [
+        name
+        for name in smaller
+        if ACT.compute(State("run", {**state.controls, "gpu": name})).readings.get("Verdict") == "Fits"
+    ]

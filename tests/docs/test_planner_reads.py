@@ -1,0 +1,200 @@
+"""The planner reads: pasted files, logs and messages become its controls, and nothing of them leaves."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from book import plans
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import words_of
+from docs.acts.plan.take import read
+from explorable.live import State
+from explorable.live.runtime.acts import ActError, LoadedAct
+from ironlaw import accelerator, estimate, model
+from ironlaw.files.logs import read as read_log
+from ironlaw.models.published import published
+from tests.docs.acts import loaded
+from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, SECRETS, START, at, sent
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    return loaded("plan")
+
+
+def test_a_pasted_file_sets_the_controls() -> None:
+    heard = read([AXOLOTL], START)
+    state = State("run", {**START.controls, **heard.controls})
+    words = words_of(state)
+    assert heard.labels == ["axolotl"]
+    expected = {"model": "meta-llama/Meta-Llama-3-8B", "batch": 2, "sequence": 4096, "accumulate": 4, "method": "qlora"}
+    assert {name: words[name] for name in expected} == expected
+    assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", published())
+def test_a_pasted_configuration_is_the_model_of_the_list(name: str) -> None:
+    config = {**published()[name]["config"], "_name_or_path": "/home/somebody/secret", "auto_map": {"a": "secret"}}
+    heard = read([json.dumps({"architectures": ["secret"], **config})], START)
+    assert "secret" not in json.dumps(dict(heard.controls))
+    pasted = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert pasted.headline == ACT.compute(at(model=name)).headline
+
+
+def test_no_secret_of_a_file_leaves(act: LoadedAct) -> None:
+    """Not in the controls, which the address holds, not in what is said, not in an export."""
+    texts = [AXOLOTL + SECRETS, "torchrun --nproc-per-node 2 /home/somebody/secret/train.py --token hf_sEcReT"]
+    heard = read(texts, START)
+    state = State("run", {**START.controls, **heard.controls})
+    assert state.controls["gpus"] == 2
+    left = json.dumps([dict(heard.controls), list(heard.said), act.exports(sent(state)), act.compute(sent(state))])
+    left += plans.link(state, START) + plans.link(state, START)
+    assert not [word for word in ("sEcReT", "secret", "somebody", "private") if word in left]
+
+
+def test_a_file_that_divides_matrices_brings_the_cards_for_it() -> None:
+    heard = read(["torchrun pretrain_gpt.py --tensor-model-parallel-size 4 --pipeline-model-parallel-size 3"], START)
+    assert {name: heard.controls[name] for name in ("gpus", "tp", "pp")} == {"gpus": 12, "tp": 4, "pp": 3}
+
+
+def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() -> None:
+    heard = read(['{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'], START)
+    assert heard.controls["zero"] == 3
+
+
+def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:
+    state = at(model="Qwen/Qwen3-8B")
+    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somelab/Wonder-9B")], state)
+    assert "model" not in heard.controls
+    assert [line for line in heard.said if "somelab/Wonder-9B" in line and "Qwen/Qwen3-8B stands instead" in line]
+
+
+def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
+    log = "\n".join(f"iter {n}: loss 3.1, time {900 + n}.00ms, mfu 40.00%" for n in range(1, 30))
+    assert read_log(log) is not None
+    heard = read([log], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert set(json.loads(str(heard.controls["measured"]))) >= {"step_s"}
+    rows = view.tables["measured"].rows
+    assert rows
+    assert [row["e"] for row in rows] == ["above", "not compared"]
+    whole = State("run", {**START.controls, **heard.controls, "method": "full"})
+    assert "published runs" not in view.tables["measured"].caption
+    assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
+
+
+NANO_GPT = "iter 100: loss 3.4, time 250.12ms, mfu 35.2%"
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {},
+        {"method": "full"},
+        {"model": "openai-community/gpt2", "sequence": 1024},
+        {"model": "openai-community/gpt2"},
+        {"gpus": 3, "tp": 2},
+    ],
+    ids=str,
+)
+def test_one_line_of_a_log_is_shown_whether_or_not_the_plan_fits_or_can_be_counted(controls: dict[str, Any]) -> None:
+    state = at(**controls)
+    heard = read([NANO_GPT], state)
+    assert heard.said[0] == "Read: time of a step 0.2501 s, utilization (MFU) as the log counts it 35.2 %."
+    view = ACT.compute(State("run", {**state.controls, **heard.controls}))
+    table = view.tables["measured"]
+    step, share = table.rows
+    assert (step["a"], step["b"]) == ("time of a step, s", "0.2501")
+    assert (share["a"], share["b"]) == ("utilization (MFU) as the log counts it, %", "35.2")
+    if view.headline.value == "–":
+        assert "no numbers to stand beside it" in table.caption
+    else:
+        seen = estimate(**words_of(state)).calibrated
+        assert seen is not None
+        assert step["c"] == f"{seen.step_s.expected:.4g}"
+    assert "measured" in ACT.beside
+
+
+def test_a_message_and_a_file_in_one_paste_are_both_read(act: LoadedAct) -> None:
+    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
+    assert list(heard.labels) == ["out of memory and axolotl"]
+    alone = read([AXOLOTL], START)
+    assert {**heard.controls, **alone.controls} == heard.controls
+    assert heard.controls["gpu"] == "rtx-4090"
+    state = State("run", {**START.controls, **heard.controls, "batch": 1})
+    changed = act.rewrite([OUT_OF_MEMORY + AXOLOTL], sent(state))
+    assert isinstance(changed, dict)
+    assert "+micro_batch_size: 1" in str(changed["axolotl"])
+
+
+def test_a_message_is_said_to_be_about_the_plan_before_a_change() -> None:
+    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
+    ran = State("run", {**START.controls, **heard.controls})
+    for state, changed in (
+        (ran, False),
+        (State("run", {**ran.controls, "tokens": 7.0, "price": 3.0}), False),
+        (State("run", {**ran.controls, "batch": 1}), True),
+        (State("run", {**ran.controls, "gpu": "h200"}), True),
+    ):
+        tables = ACT.compute(state).tables
+        assert ("The plan has changed since" in tables["message"].caption) == changed
+        assert ("The plan has changed since" in tables["measured"].caption) == changed
+
+
+def test_what_no_file_says_is_told_with_what_stands_instead() -> None:
+    told = " ".join(read([AXOLOTL], at(gpu="l40s", tokens=7)).said)
+    assert accelerator("l40s").title in told
+    assert "1 card in all, a run of 7 million tokens" in told
+    both = " ".join(read([AXOLOTL, OUT_OF_MEMORY, "torchrun --nproc-per-node 2 train.py"], START).said)
+    assert "standing here: a run of" in both
+    assert "standing here" not in " ".join(read([OUT_OF_MEMORY], START).said)
+
+
+def test_what_cannot_be_read_is_said_in_a_line(act: LoadedAct) -> None:
+    for text in ("hello", "{", '{"model_type": "mamba2", "vocab_size": 5}', "iter", "\x00" * 50):
+        with pytest.raises(ActError) as caught:
+            act.hear([text], sent(START))
+        assert "\n" not in str(caught.value)
+        assert ".py" not in str(caught.value)
+
+
+def header_of(name: str) -> str:
+    """The header of a checkpoint in one file, with every layer's tensors, as safetensors keeps it."""
+    numbers = {(one.name, at): one for one in model(name).parameter_tensors for at in one.layers or range(one.count)}
+    entry = {"dtype": "BF16", "data_offsets": [0, 1]}
+    tensors = {key.replace("*", str(at)): {**entry, "shape": list(one.shape)} for (key, at), one in numbers.items()}
+    return json.dumps({"__metadata__": {"format": "pt"}, **tensors})
+
+
+def test_a_checkpoints_header_says_which_model_of_the_list_it_is() -> None:
+    text = header_of("Qwen/Qwen2.5-7B")
+    heard = read([text], START)
+    assert list(heard.labels) == ["safetensors"]
+    assert heard.controls["model"] == "Qwen/Qwen2.5-7B"
+    told = " ".join(heard.said)
+    assert f"{model('Qwen/Qwen2.5-7B').parameters:,} parameters. They are those of Qwen/Qwen2.5-7B" in told
+    assert "no part of that model" not in told
+    # Without one tensor it is nobody's; beside a configuration it is held against that.
+    tensors = json.loads(text)
+    del tensors[list(tensors)[-1]]
+    assert "model" not in read([json.dumps(tensors)], START).controls
+    config = json.dumps(published()["Qwen/Qwen2.5-7B"]["config"])
+    for one, said in ((text, False), (json.dumps(tensors), True)):
+        beside = read([one, config], START)
+        assert beside.controls["model"] == "pasted"
+        assert (
+            "0 of its tensors are no part of that model, and 1 of the model are not in it" in " ".join(beside.said)
+        ) is said
+
+
+@pytest.mark.parametrize("entry", ['{"data_offsets": [0, 1]}', '{"data_offsets": [0, 1], "shape": ["x"]}'])
+def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str) -> None:
+    with pytest.raises(ActError) as caught:
+        act.hear([f'{{"wte": {entry}}}'], sent(START))
+    assert "a name with a shape" in str(caught.value)
+    assert "\n" not in str(caught.value)
