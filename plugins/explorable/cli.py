@@ -52,18 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def prepare_site(file: Path | None) -> int:
     """Prepare a site, and print what is wrong with it. Returns 1 for a site with faults."""
-    said = Said()
-    logging.getLogger(ALL).addHandler(said)
     try:
         found = config.Configuration(file) if file else config.of(Path())
         if found is None:
             raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")
-        pages = prepare(found)
+        with Said() as said:
+            pages = prepare(found)
     except UnbuildableError as error:
         print(error, file=sys.stderr)
         return 2
-    finally:
-        logging.getLogger(ALL).removeHandler(said)
     print(f"prepare: {pages} pages")
     return int(said.any)
 
@@ -80,19 +77,24 @@ def finish_site(site: Path, left: Path) -> int:
         print(f"explorable: {left}: {in_a_line(error) or error}; build the site first", file=sys.stderr)
         return 2
     book.use(made)
-    said = Said()
-    logging.getLogger(ALL).addHandler(said)
-    finish(site, made, found)
-    logging.getLogger(ALL).removeHandler(said)
+    with Said() as said:
+        finish(site, made, found)
     return int(said.any)
 
 
 class Said(logging.Handler):
-    """Prints what is wrong, and remembers whether anything was."""
+    """Prints what the toolkit says is wrong while it is active, and remembers whether anything was."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.any = False
+
+    def __enter__(self) -> Said:
+        logging.getLogger(ALL).addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger(ALL).removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print it."""

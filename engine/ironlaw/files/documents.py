@@ -33,15 +33,18 @@ def mapping(text: str) -> dict[str, Any] | None:
     Raises:
         EngineError: It is too long, has an alias or a tag, or says a key twice.
     """
-    is_json = text.lstrip().startswith("{")
-    if len(text) > LONGEST_DOCUMENT and not is_json:
+    if len(text) > LONGEST_DOCUMENT and not _begins_as_json(text):
         return None
-    value = _json(text) if is_json else _yaml(text)
+    value = _json(text) if _begins_as_json(text) else _yaml(text)
     return (
         {key if isinstance(key, str) else show(key): one for key, one in value.items()}
         if isinstance(value, dict)
         else None
     )
+
+
+def _begins_as_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 def _json(text: str) -> Any:
@@ -63,9 +66,14 @@ def _json(text: str) -> Any:
 
 
 def json_fault(text: str) -> str:
-    """Where a text that begins as a JSON's object breaks off being one, and what was expected there, in words."""
+    """Where a text that begins as a JSON's object breaks off being one, and what was expected there, in words.
+
+    "" for a text that is JSON, or does not begin so.
+    """
+    if not _begins_as_json(text):
+        return ""
     try:
-        json.loads(text if text.lstrip().startswith("{") else "{}")
+        json.loads(text)
     except json.JSONDecodeError as error:
         expected = next((words for said, words in _EXPECTED.items() if error.msg.startswith(said)), error.msg)
         return f"in line {error.lineno}, column {error.colno}, {expected}"

@@ -18,7 +18,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
 from ironlaw.memory.deepspeed import overheads
 from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
-from ironlaw.memory.linear_loss import linear_loss
+from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
@@ -111,7 +111,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         workspace_bytes=workspace,
         context_bytes=context,
         runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
-        ways=-(-c.model.vocab // c.model.hidden) if c.loss.form == "fused-linear" else 0,
+        ways=ways(c),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ironlaw.config.resolved import Setup
 from ironlaw.core.sizes import NOTHING, TOKENS, Size, as_size, total
+from ironlaw.core.units import Count
 from ironlaw.graph.ir import Section
 from ironlaw.memory.tensors import Saved
 from ironlaw.numerics.dtypes import FP32
@@ -30,6 +31,11 @@ class LinearLoss:
     kept: Size
     whole: Size
     pieces: tuple[Size, ...]
+
+
+def ways(c: Setup) -> Count:
+    """Parts of the tokens, rounded up to a power of two, of which a piece is one; 0 for other losses."""
+    return -(-c.model.vocab // c.model.hidden) if c.loss.form == "fused-linear" else 0
 
 
 def sums_in_products(c: Setup) -> bool:

@@ -23,6 +23,7 @@ from ironlaw.core.sizes import NOTHING, Size, power_of_two, total
 from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from ironlaw.graph.ir import Section
 from ironlaw.graph.operations import operation_sizes, product_flops, product_parameters
+from ironlaw.memory.linear_loss import ways
 from ironlaw.memory.static import trained_elements, trained_parameters
 from ironlaw.models.transformer import Parameter, Transformer
 from ironlaw.time.attention import kernel_share
@@ -232,10 +233,8 @@ class StepPlan:
 
     def _pieces(self, batch: Count, sequence: Count) -> float:
         """Pieces of a fused linear loss, the last one perhaps a part of one."""
-        if self.setup.loss.form != "fused-linear":
-            return 1
-        tokens = batch * sequence
-        return tokens / power_of_two(tokens, -(-self.model.vocab // self.model.hidden))
+        tokens, parts = batch * sequence, ways(self.setup)
+        return tokens / power_of_two(tokens, parts) if parts else 1
 
     def _phases(self, work: Work, batch: Count, sequence: Any) -> list[tuple[str, Seconds, Seconds, Count]]:
         """Each phase of a piece of work: seconds bound by arithmetic, seconds bound by traffic, kernels."""

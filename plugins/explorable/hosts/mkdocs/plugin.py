@@ -1,9 +1,11 @@
 """The MkDocs plugin `explorable`: tells the parts what MkDocs knows of a site, and MkDocs what they give.
 
-plugins:
-- explorable:
-id: queues
-library: queues
+    plugins:
+      - explorable:
+          id: queues
+          library: queues
+
+What stands there is `explorable.options.Options`.
 """
 
 from __future__ import annotations
