@@ -471,3 +471,11 @@ def test_every_model_of_the_menu_has_a_plan_or_a_reason_of_its_own(name: str) ->
     view = ACT.compute(at(model=name, sequence=512))
     assert ("linear attention" in view.summary) is (name == "Qwen/Qwen3-Next-80B-A3B-Instruct")
     assert view.headline.label.startswith("Peak of a card") or "linear attention" in view.summary
+
+
+def test_before_python_starts_the_page_says_of_the_plan_what_it_says_later(site: Path) -> None:
+    page = (site / "plan/index.html").read_text("utf-8")
+    (headline,) = re.findall(r'<p class="il-headline"[^>]*>.*?</p>', page)
+    assert ACT.compute(START).success
+    assert 'data-failed="false" data-reached="true"' in headline
+    assert 'data-slot="headline-flag">Fits</span>' in headline
