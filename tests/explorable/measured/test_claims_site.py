@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorable.measured.claims import listing
 from tests.explorable.measured.made import SOURCES, TOLERANCES, Site, document
 
 STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32").component("optimizer")'
@@ -290,3 +291,9 @@ def test_a_number_in_a_note_must_be_computed(site: Site) -> None:
     claims(site, BUBBLE.replace("`{check} % .0f`", "`75 %`"))
     (warning,) = site.defects()
     assert "code that is not a number" in warning
+
+
+def test_on_a_phone_cells_have_the_words_of_their_columns() -> None:
+    style = (Path(listing.__file__).parent / "claims.css").read_text()
+    written = re.findall(r'content: "(\w[\w ]*)" / "";', style)
+    assert sorted(written) == sorted(listing.COLUMNS[1:])
