@@ -176,12 +176,14 @@ def _how(item: Judged) -> Element:
     claim, check = item.claim, item.claim.check
     assert item.answer is not None
     assert claim.tolerance is not None
-    made = element("details", element("summary", "How it is checked"), class_="il-claims__how")
+    made = element("details", element("summary", "How it is checked"))
+    counted = f" ({check.accounting})" if check.accounting else ""
+    by = f"By {_by(check.evidence)}{counted}, tolerance “{claim.tolerance.name}”: "
     if check.evidence == "cited":
         title, url, where = check.work
-        made.append(element("p", "By a published value: ", element("a", title, href=url), f", {where}."))
+        made.append(element("p", by, element("a", title, href=url), f", {where}."))
     else:
-        made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
+        made.append(element("p", by, element("code", item.answer.exact)))
     if item.also and claim.also:
         made.append(
             element("p", f"{claim.also.label[0].upper()}{claim.also.label[1:]}: ", element("code", item.also.exact))
@@ -191,8 +193,6 @@ def _how(item: Judged) -> Element:
         if isinstance(part, NoteNumber) and part.expression not in known:
             known.add(part.expression)
             made.append(element("p", f"{part.text}: ", element("code", part.expression)))
-    counted = f"Accounting “{check.accounting}”, tolerance" if check.accounting else "Tolerance"
-    made.append(element("p", f"{counted} “{claim.tolerance.name}”."))
     return made
 
 
