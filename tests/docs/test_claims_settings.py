@@ -56,7 +56,7 @@ def _precision(call: ast.Call) -> None:
 def _batch(call: ast.Call) -> None:
     word, place = _word(call, "batch"), ASKED[call.func.id]  # type: ignore[attr-defined]
     found = word.value if word else call.args[place] if place < len(call.args) else None
-    if isinstance(found, ast.Constant):
+    if isinstance(found, ast.Constant) and isinstance(found.value, int):
         found.value *= 2
 
 
