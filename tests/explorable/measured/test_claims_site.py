@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from explorable.measured.claims import listing
 from tests.explorable.measured.made import SOURCES, TOLERANCES, Site, document
 
 STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32").component("optimizer")'
@@ -122,7 +123,8 @@ def test_every_claim_has_an_anchor_its_values_and_a_computed_verdict(page: str) 
     assert "lines 3, 5" in seen
     assert "12 GB" in seen
     assert "12.46 GB" in seen
-    assert "test_optimizer_state_is_pytorchs_to_the_byte" in seen
+    assert "By a PyTorch accounting (optimizer states), tolerance “printed”:" in seen
+    assert page.count("test_optimizer_state_is_pytorchs_to_the_byte") == 1
     assert "It idles 75 % . Half of the time is two stages, 50 % ." in " ".join(text(row(page, "naive-bubble")).split())
     assert "it takes a survey" in text(row(page, "thirty-percent-idle"))
 
@@ -290,3 +292,9 @@ def test_a_number_in_a_note_must_be_computed(site: Site) -> None:
     claims(site, BUBBLE.replace("`{check} % .0f`", "`75 %`"))
     (warning,) = site.defects()
     assert "code that is not a number" in warning
+
+
+def test_on_a_phone_cells_have_the_words_of_their_columns() -> None:
+    style = (Path(listing.__file__).parent / "claims.css").read_text()
+    written = re.findall(r'content: "(\w[\w ]*)" / "";', style)
+    assert sorted(written) == sorted(listing.COLUMNS[1:])

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from explorable.book import current
 from explorable.measured.claims.data import EVIDENCE, Claim, Evidence, Source, sections
 from explorable.measured.claims.judged import Claims, Judged
 from explorable.measured.claims.notes import NoteNumber
@@ -17,6 +16,7 @@ from explorable.measured.markup import Links, element, linked
 from explorable.measured.values.quantities import glue, unit_text
 
 COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")
+"""What stands above the columns. On a phone `claims.css` writes the last three before their cells."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
         for position, page in enumerate(pages):
             spaced += [", ", page] if position else [page]
         first.append(element("p", *spaced, class_="il-claims__used"))
-    says = element("td", element("span", said(item), class_="il-source"), role="cell", data_label=COLUMNS[1])
-    gives = element("td", _given(item, links), role="cell", data_label=COLUMNS[2])
+    says = element("td", element("span", said(item), class_="il-source"), role="cell")
+    gives = element("td", _given(item, links), role="cell")
     if item.also and claim.also:
         gives.append(element("small", f"{claim.also.label}: {shown(item.also.value, claim.format)}"))
     word = element("span", VERDICTS[item.verdict], class_=f"il-verdict il-verdict--{item.verdict}")
-    verdict = element("td", word, role="cell", data_label=COLUMNS[3])
+    verdict = element("td", word, role="cell")
     data = {"data_verdict": item.verdict, "data_evidence": claim.check.evidence}
     return element("tr", first, says, gives, verdict, id=claim.id, role="row", **data)
 
@@ -172,16 +172,18 @@ def _number(text: str, origin: str, record: str, links: Links) -> Element:
 
 
 def _how(item: Judged) -> Element:
-    """How the claim was checked, folded away."""
+    """How the claim was checked, folded away. What an accounting counts stands once, in the page's list of them."""
     claim, check = item.claim, item.claim.check
     assert item.answer is not None
     assert claim.tolerance is not None
-    made = element("details", element("summary", "How it is checked"), class_="il-claims__how")
+    made = element("details", element("summary", "How it is checked"))
+    counted = f" ({check.accounting})" if check.accounting else ""
+    by = f"By {_by(check.evidence)}{counted}, tolerance “{claim.tolerance.name}”: "
     if check.evidence == "cited":
         title, url, where = check.work
-        made.append(element("p", "By a published value: ", element("a", title, href=url), f", {where}."))
+        made.append(element("p", by, element("a", title, href=url), f", {where}."))
     else:
-        made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
+        made.append(element("p", by, element("code", item.answer.exact)))
     if item.also and claim.also:
         made.append(
             element("p", f"{claim.also.label[0].upper()}{claim.also.label[1:]}: ", element("code", item.also.exact))
@@ -191,10 +193,6 @@ def _how(item: Judged) -> Element:
         if isinstance(part, NoteNumber) and part.expression not in known:
             known.add(part.expression)
             made.append(element("p", f"{part.text}: ", element("code", part.expression)))
-    if check.accounting:
-        accounting = current().accountings[check.accounting]
-        made.append(element("p", f"It counts {accounting.counts}; proved by ", element("code", accounting.proof), "."))
-    made.append(element("p", f"Tolerance “{claim.tolerance.name}”."))
     return made
 
 
