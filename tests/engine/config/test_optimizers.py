@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -26,25 +26,35 @@ SHAPE = Transformer("t", 3, 256, 4, 1000, 128)
         ("adafactor", torch.optim.Adafactor),
     ],
 )
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "mixed"])
 def test_optimizer_state_is_pytorchs_to_the_byte(
     name: str, make: Callable[[Any], torch.optim.Optimizer], precision: str
 ) -> None:
-    """Step counters are left out: PyTorch keeps those in host memory."""
+    """With weights, gradients and master copy. Step counters are left out: PyTorch keeps those in host memory."""
     network = GPT2(GPT2Config(layers=3, heads=4, hidden=256, vocab=1000, max_seq=128))
-    if precision == "bf16":
+    if precision != "fp32":
         network = network.bfloat16()
-    updater = make(network.parameters())
-    for p in network.parameters():
+    weights = list(network.parameters())
+    updated = [p.detach().float().requires_grad_() for p in weights] if precision == "mixed" else weights
+    updater = make(updated)
+    for p in {*weights, *updated}:
         p.grad = torch.zeros_like(p)
     updater.step()
-    state = sum(
-        tensor.untyped_storage().nbytes()
+    states = [
+        tensor
         for entries in updater.state.values()
         for key, tensor in entries.items()
         if key != "step" and tensor is not None
-    )
-    assert training_memory(SHAPE, optimizer=name, precision=precision).component("optimizer") == state
+    ]
+    held = training_memory(SHAPE, optimizer=name, precision=precision)
+    assert held.component("optimizer") == _bytes(states)
+    assert held.component("parameters") == _bytes(weights)
+    assert held.component("gradients") == _bytes([p.grad for p in weights])
+    assert held.component("master") == (_bytes(updated) if precision == "mixed" else 0)
+
+
+def _bytes(tensors: Iterable[Any]) -> int:
+    return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
 def test_8_bit_adams_state_is_that_of_bitsandbytes_to_the_byte() -> None:
