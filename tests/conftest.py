@@ -33,7 +33,14 @@ os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
 FULL = bool(os.environ.get("FULL"))
-settings.register_profile("any clock", deadline=None, max_examples=200 if FULL else 40)
+
+
+def tries(full: int) -> int:
+    """How many examples a property tries that tries so many in a full run: a sixth, and eight at least."""
+    return full if FULL else max(8, full // 6)
+
+
+settings.register_profile("any clock", deadline=None, max_examples=tries(200))
 settings.load_profile("any clock")
 
 SUMMARY = "summary"
