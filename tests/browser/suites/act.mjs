@@ -108,7 +108,7 @@ export function actTests({ everywhere, once, widely, full }) {
 
   widely("act: locking in leads to the opened instruments, on a phone and on a desktop", async (all) => {
     const { browser } = all;
-    for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
+    for (const size of !browser.driver.exactViewport ? [DESKTOP] : FULL ? [PHONE, DESKTOP] : [PHONE]) {
       await browser.resize(size.width, size.height);
       // Act 3 opens with its reveal.
       for (const [page, part, heading] of FULL ? [[ACT, "explore", "Explore"], ["lab/act3/", "reveal", "Reveal"]] : [[ACT, "explore", "Explore"]]) {
@@ -150,7 +150,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
-  once("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
+  full("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
     for (const { page, mark } of PLAYED) {

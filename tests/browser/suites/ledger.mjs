@@ -92,7 +92,7 @@ export function ledgerTests({ once, full }) {
     assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
   });
 
-  once("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
+  full("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
     const { browser, server } = all;
     const ada = await playedLedger(all);
     const bob = structuredClone(ada);
@@ -182,7 +182,7 @@ export function ledgerTests({ once, full }) {
     assert.equal(await browser.of(number, (input) => input.value), "6");
   });
 
-  once("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
+  full("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
     const { browser } = all;
     await browser.open(refusingStorage(all, ACT_3));
     await actReady(browser);

@@ -111,7 +111,7 @@ export function planTests({ widely, once, full }) {
     await answerInView(browser);
   });
 
-  once("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
+  full("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
     const { browser } = all;
     await openPlan(all);
     await browser.eval((text) => {
