@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import socket
 import sys
 from collections.abc import Sequence
@@ -277,14 +279,21 @@ def test_torchrun_measures_two_processes_into_a_valid_record(
     assert all(len(point["samples_s"][0]) == CASE.steps for point in (alone, together))
 
 
+def _quiet_port() -> int:
+    """A free port that no system gives to whoever asks for any: it must stay free until two processes have started."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("a hundred ports are taken")
+
+
 @pytest.mark.full
 def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_report(
     found: dict[int, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        together = Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
+    together = Meeting(f"127.0.0.1:{_quiet_port()}", 2)
     options = together.options(2, "trial")
     end, beginning = os.pipe()
     with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"), ThreadPoolExecutor(2) as machines:
