@@ -30,17 +30,23 @@ PASSES = "def test_it():\n    pass\n"
 FAILS = "def test_it():\n    raise ValueError\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [(PASSES, 0), (FAILS, 1), ("import nothing_that_is_there\n", 1)],
-)
+def parts(root: Path, **texts: str) -> None:
+    """Write a file of tests for each folder."""
+    for folder, text in texts.items():
+        (root / "tests" / folder).mkdir(parents=True)
+        (root / "tests" / folder / f"test_{folder}.py").write_text(text)
+
+
 def test_a_part_that_fails_fails_the_run_and_the_others_go_on(
-    text: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder, tests in (("docs", text), ("book", PASSES), ("engine", "")):
-        (tmp_path / "tests" / folder).mkdir(parents=True)
-        (tmp_path / "tests" / folder / f"test_{folder}.py").write_text(tests)
-    assert main(tmp_path) == code
+    parts(tmp_path, docs=FAILS, engine="import nothing_that_is_there\n", book=PASSES)
+    assert main(tmp_path) == 1
     said = capsys.readouterr().out
-    assert said.count("1 passed") == 2 - code
-    assert "==> 1 files in tests/book: " in said
+    assert all(told in said for told in ("1 failed", "1 error", "1 passed", "==> 1 files in tests/book: "))
+
+
+def test_a_part_that_has_nothing_for_this_run_fails_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts(tmp_path, docs="", book=PASSES)
+    assert main(tmp_path) == 0
+    assert capsys.readouterr().out.count("1 passed") == 1
