@@ -88,7 +88,7 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 
 test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, explorable, book
 	@echo "==> Python tests"
-	@$(PY) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
+	@$(if $(PYTHON_TESTS),$(PY) -m pytest $(PYTHON_TESTS),$(PY) -m tools.python_tests)
 
 test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
 	@echo "==> The engine's tests in Pyodide, under Node.js"

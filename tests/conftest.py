@@ -1,6 +1,4 @@
-"""What holds for all tests: which of them a run has, their order, and that none fails because a machine is slow.
-
-The longest tests start first, so that no process still runs one when the others are done.
+"""What holds for all tests: which of them a run has, and that none fails because a machine is slow.
 
 A full run (`FULL=1`) also has what the run of every change leaves out, because other tests prove it in part:
 
@@ -16,7 +14,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -33,16 +30,19 @@ os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
 FULL = bool(os.environ.get("FULL"))
-settings.register_profile("any clock", deadline=None, max_examples=200 if FULL else 40)
+
+
+def tries(full: int) -> int:
+    """How many examples a property tries that tries so many in a full run: a sixth, and eight at least."""
+    return full if FULL else max(8, full // 6)
+
+
+settings.register_profile("any clock", deadline=None, max_examples=tries(200))
 settings.load_profile("any clock")
 
 SUMMARY = "summary"
 """A property of a test's report whose value is a line at the end of the run. What a test prints is lost where several
 processes run the tests."""
-
-TABLES = "tests/tools/"
-"""Tests of the tables of accuracy. Each of their files needs all rows compared, so one process runs them all."""
-LONGEST = ("tests/gpu_bench/", "tests/explorable/", "tests/book/", TABLES)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -55,31 +55,14 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests stay in one process, and so do all files of TABLES."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
-
-    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
-        def _split_scope(self, nodeid: str) -> str:
-            return TABLES if nodeid.startswith(TABLES) else str(super()._split_scope(nodeid))
-
-    return Scheduling(config, log)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Real training runs and process starts first, then small sites, then the engine. The order within stays."""
+    """Leave to the full run what is its alone."""
     if not FULL and not any("::" in argument for argument in config.args):
         cases: Counter[str] = Counter()
         left = [item for item in items if _left_out(item, cases)]
         config.hook.pytest_deselected(items=left)
         out = set(left)
         items[:] = [item for item in items if item not in out]
-    items.sort(
-        key=lambda item: next((at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
-    )
 
 
 def _left_out(item: pytest.Item, cases: Counter[str]) -> bool:

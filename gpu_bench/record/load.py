@@ -25,6 +25,7 @@ from gpu_bench.record import rules, shape
 from gpu_bench.record.checks import inconsistencies
 from gpu_bench.record.derive import derive
 from gpu_bench.record.store import FINISHED, SCHEMA_FILE
+from ironlaw.core import contents
 
 LARGEST = 32 * 2**20
 """Bytes of a file that is still read as a record."""
@@ -158,10 +159,9 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
 def content(path: Path) -> bytes:
     """The bytes of a file that may be a record. Raises `RecordError` if it cannot be read or is too large."""
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise RecordError(f"{size:,} B are too many for a record; allowed: {LARGEST:,} B")
-        return path.read_bytes()
+        return contents.content(path, LARGEST)
+    except contents.TooLargeError as error:
+        raise RecordError(f"{error} are too many for a record; allowed: {LARGEST:,} B") from None
     except OSError as error:
         raise RecordError(f"cannot be read: {error.strerror or type(error).__name__}") from None
 

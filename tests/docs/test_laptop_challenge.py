@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import GB, accelerator, link, model, training_memory
 from ironlaw.numerics.formats import FP16, FP32
+from tests.conftest import tries
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, numbers, public_text, state_of, view_box
 
 NAME = "laptop-challenge"
@@ -233,7 +234,7 @@ def test_every_lever_of_the_epilogue_is_judged_by_the_engine(
         assert ("it trains" in shown["headline"]["label"]) == (precision != "fp16")
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(st.sampled_from(BOOK), st.sampled_from(EPILOGUE), st.sampled_from((None, *PREDICTIONS)))
 def test_any_position_of_all_levers_computes(
     book: tuple[str, str, bool, bool, int], epilogue: tuple[bool, bool, str, int], prediction: float | None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit, audit_charts, audit_reflection, cloud, cloud_wall
-from docs.acts.missions.facts import settings
+from docs.acts.missions import audit, audit_charts, audit_reflection, audit_score, cloud, cloud_wall
+from docs.acts.missions.facts import settings, start_of
+from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
+from explorable.live.build.description import describe
 from ironlaw import estimate, setup
 from tests.conftest import FULL
-from tests.docs.acts import loaded, number, state_of
-
-NAMES = [track.name for track in TRACKS]
-BY_NAME = {track.name: track for track in TRACKS}
+from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
+from tests.docs.missions import BY_NAME, NAMES, audit_act, audited
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,3 +119,95 @@ def test_the_cluster_audit_is_the_engine_with_the_fused_update_and_not_with_the_
     assert rates[0] != rates[1]
     assert cloud.account(setting).rate == rates[0]
     assert cloud.account(setting).need == fused.memory_bytes.device_total
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_has_no_speed_where_it_does_not_fit(name: str) -> None:
+    audit = BY_NAME[name].audit
+    for setting in list(settings(audit.levers))[::7]:
+        view = audited(name, **setting)
+        fits = audit.account(setting).fits
+        (speed,) = view["readings"].values()
+        assert (speed == "none, too big") == (not fits)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_fails_exactly_where_it_does_not_count_and_its_advice_helps(name: str) -> None:
+    audit = BY_NAME[name].audit
+    for setting in list(settings(audit.levers))[:: 1 if name != "cloud" else 7]:
+        view = audited(name, **setting)
+        assert (view["failure"] is None) == (view["score"] is not None) == (view["success"] is not None)
+        bars = [row for row in view["data"]["bars"] if row["part"] not in ("gone", "need")]
+        assert all(left["to"] == right["from"] for left, right in pairwise(bars))
+        if view["failure"] and "One change" in view["failure"]["remedy"]:
+            changed = [
+                {**setting, lever.name: value}
+                for lever in audit.levers
+                for value in lever.values
+                if audit_score.score(audit, {**setting, lever.name: value}) is not None
+            ]
+            assert changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_adam_in_fp32_keeps_four_times_the_weights_that_learn(name: str) -> None:
+    audit = BY_NAME[name].audit
+    account = audit.account({**start_of(audit.levers), "precision": "fp32", "optimizer": "adam"})
+    parts = account.parts
+    assert parts["optimizer"] == pytest.approx(2 * parts["gradients"], rel=0.01)
+    static = sum(parts[part] for part in ("weights", "gradients", "optimizer"))
+    assert static == pytest.approx(4 * parts["weights"], rel=0.01)
+
+
+def test_each_audit_asks_about_its_own_device_and_repeats_a_wrong_answer_back() -> None:
+    prompts, answers = set(), set()
+    for name in NAMES:
+        audit, question = BY_NAME[name].audit, audit_act(name).act.question
+        assert question is not None
+        account = audit.account(audit.ask.setting)
+        exact = sum(account.parts[part] for part in audit.ask.parts) / audit.unit[1]
+        assert question.answer() == pytest.approx(exact)
+        assert exact < audit.ask.top
+        wrong: Any = audit_act(name).reveal(state_of(audit_act(name), 1, revealed=True))
+        assert wrong["headline"].endswith("You said 1.")
+        assert not wrong["correct"]
+        step = round(exact / audit.ask.step) * audit.ask.step
+        right: Any = audit_act(name).reveal(state_of(audit_act(name), step, revealed=True))
+        assert right["headline"].endswith(", and that is right.")
+        assert right["correct"]
+        prompts.add(question.prompt)
+        answers.add(round(exact))
+    assert len(prompts) == len(answers) == len(NAMES)
+
+
+def test_the_audits_differ_in_what_takes_the_most_memory_and_in_why_their_start_fails() -> None:
+    """The largest part at the best setting, and what the start is refused for."""
+    kinds = set()
+    for track in TRACKS:
+        account = track.audit.account(FOUND[track.name]["audit"].setting)
+        share = {part: held / account.need for part, held in account.parts.items()}
+        kinds.add((max(share, key=lambda part: share[part]), track.audit.account(start_of(track.audit.levers)).fits))
+    assert len(kinds) >= 2
+    edge = BY_NAME["edge"].audit
+    account = edge.account({**start_of(edge.levers), "batch": 8})
+    assert account.fits
+    assert account.refused, "on the Orin memory is not the limit: the range of FP16 is"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
+    act = audit_act(name)
+    public = public_text(act)
+    assert not [text for text in hidden_texts(act) if text and text in public]
+    described: Any = describe(act)
+    closed: Any = act.compute(described["state"])
+    assert closed["data"]["bars"] == []
+    assert closed["headline"]["value"] == "?"
+    view = audited(name)
+    boxes = set()
+    for chart in ("each", "waterfall"):
+        for data in (closed["data"], view["data"]):
+            svg = drawn(f"{name}-state-audit", chart, data)
+            assert not fixed_colors(svg)
+            boxes.add((chart, view_box(svg)))
+    assert len(boxes) == 2, "the frame does not move"

@@ -33,7 +33,7 @@ from ironlaw.files.gap import NAMES
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
 from ironlaw.models.published import essentials, published
-from tests.conftest import FULL
+from tests.conftest import tries
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, START, UNCOUNTED, at, sent
 
@@ -268,7 +268,7 @@ def _used_up(controls: dict[str, Any]) -> dict[str, Any]:
 
 
 @seed(30)
-@settings(max_examples=200 if FULL else 50)
+@settings(max_examples=tries(200))
 @given(plans_drawn())
 def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict[str, Any]) -> None:
     state = at(**controls)

@@ -11,6 +11,7 @@ import pytest
 
 from gpu_bench.__main__ import main
 from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.load import LARGEST
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,6 +101,16 @@ def test_validate_accepts_good_records_and_names_the_faulty_one(record_file: Pat
     assert done.returncode == 1
     assert f"{bad}: at /: 'schema_version' is a required property" in done.stdout
     assert done.stdout.endswith("2 records, 1 faulty\n")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
+def test_a_file_without_end_is_no_record() -> None:
+    asked = f"ulimit -v 1000000; {sys.executable} -m gpu_bench validate /dev/zero"
+    done = subprocess.run(asked, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == (
+        f"/dev/zero: more than {LARGEST:,} B are too many for a record; allowed: {LARGEST:,} B\n1 records, 1 faulty\n"
+    )
 
 
 def test_doctor_names_the_device_and_pytorch() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.errors import UsageError, quoted
 from ironlaw.cli.estimate import render
 from ironlaw.cli.options import GROUPS, MODEL, OPTIONS, Option, one_of
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import gigabytes, section, table
+from ironlaw.cli.tables import gigabytes, section, table, visible
+from ironlaw.core.contents import LARGEST, ending
 from ironlaw.models.checkpoints import count_elements, header_text
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ EXPORT = Option(
     one_of("command", "torchrun", "accelerate", "deepspeed", "fsdp", "markdown", "json"),
     "print this alone",
 )
-LARGEST = 16 * 2**20
-"""Bytes of a file that is read; of a longer log the end."""
 
 
 def run(words: Sequence[str]) -> int:
@@ -77,10 +75,7 @@ def _text(name: str) -> str:
             return sys.stdin.read(LARGEST)
         if name.endswith(".safetensors"):
             return header_text(name)
-        with Path(name).open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(file.tell() - LARGEST, 0))
-            return file.read(LARGEST).decode("utf-8", "replace")
+        return ending(name).decode("utf-8", "replace")
     # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -172,7 +167,7 @@ class _Answer:
         header = ("one of these", "saves GB", "time per token", "then", "option", "gives up")
         yield section("What to change", table(rows, header, right=(1, 2)))
         for one in advice:
-            yield from (f"\n{one.title}:\n{made.rstrip()}" for made in self.diffs(one))
+            yield from (f"\n{one.title}:\n{visible(made.rstrip())}" for made in self.diffs(one))
 
 
 def _data(reading: Reading) -> Mapping[str, Any]:

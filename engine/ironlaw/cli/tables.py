@@ -42,6 +42,16 @@ def paint(text: str, meaning: str) -> str:
     return f"\033[{COLORS[meaning]}m{text}\033[0m"
 
 
+def visible(text: str) -> str:
+    """A file's lines; what a terminal would obey, or not show, is written as Python writes it in a text."""
+    return "\n".join(_visible(line, len(line.removesuffix("\r"))) for line in text.split("\n"))
+
+
+def _visible(line: str, end: int) -> str:
+    shown = (one if one.isprintable() or one == "\t" else repr(one)[1:-1] for one in line[:end])
+    return "".join(shown) + line[end:]
+
+
 def heading(text: str) -> str:
     """A heading."""
     return paint(text, "strong")

@@ -66,7 +66,7 @@ def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str,
         return {key: shape for name in names for key, shape in read_header(os.path.join(path, name)).items()}  # noqa: PTH118
     if path.endswith(".safetensors"):
         return _shapes(_binary_header(path))
-    found = read_json(path)
+    found = read_json(path, LONGEST_HEADER)
     if "weight_map" in found:
         folder = os.path.dirname(path)  # noqa: PTH120
         files = sorted(set(found["weight_map"].values()))

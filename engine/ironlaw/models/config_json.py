@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ironlaw.core.contents import LARGEST, TooLargeError, content
 from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
 from ironlaw.core.units import Count
 from ironlaw.models.transformer import Transformer
@@ -155,16 +156,20 @@ def _require_whole_weights(*parts: Mapping[str, Any]) -> None:
             raise EngineError("quantization_config", how, ways, because="which changes the bytes of the weights")
 
 
-def read_json(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, Any]:
-    """A JSON object from a mapping, a file, or a folder's `config.json`. Raises `EngineError` for anything else."""
+def read_json(source: Mapping[str, Any] | str | os.PathLike[str], most: int = LARGEST) -> Mapping[str, Any]:
+    """A JSON object from a mapping, a file of at most so many bytes, or a folder's `config.json`.
+
+    Raises `EngineError` for anything else.
+    """
     if isinstance(source, Mapping):
         return source
     try:
         path = os.fspath(source)
         if os.path.isdir(path):  # noqa: PTH112  # pathlib would take longer to import than the file to read
             path = os.path.join(path, "config.json")  # noqa: PTH118
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            found = json.load(file)
+        found = json.loads(content(path, most).decode("utf-8"))
+    except TooLargeError as error:
+        raise EngineError("config", source, "a file with a JSON object", because=f"{error}") from None
     except (OSError, TypeError, ValueError, RecursionError) as error:
         because = getattr(error, "strerror", None) or "no JSON"
         raise EngineError("config", source, "a file with a JSON object", because=f"{because}".lower()) from None

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from mkdocs.exceptions import Abort
 
+# As in the site, which has the plugin: it makes warnings of this book's own hooks count in a strict build.
+import explorable.hosts.mkdocs.plugin  # noqa: F401
 from tests.explorable.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]

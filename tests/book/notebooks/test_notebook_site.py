@@ -105,6 +105,7 @@ def test_a_failing_cell_fails_the_build_with_file_and_cell(site: Site) -> None:
     assert site.defects() == [warning]
 
 
+@pytest.mark.full
 def test_an_endless_cell_is_stopped_and_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "TIME_LIMIT_S", 5)
     site.write("\nshare = 1", "\nwhile True: share = 1")
@@ -112,6 +113,7 @@ def test_an_endless_cell_is_stopped_and_named(site: Site, monkeypatch: pytest.Mo
     assert "docs/notebooks/one.py:7: cell 2 gives no answer" in warning
 
 
+@pytest.mark.full
 def test_a_dead_kernel_fails_the_build(site: Site) -> None:
     site.write("\nimport os\n\nos._exit(1)")
     [warning] = site.defects()

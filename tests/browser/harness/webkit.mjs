@@ -37,6 +37,16 @@ async function inTime(command, limitMs, answer) {
   }
 }
 
+/**
+ * The driver's error, of its own class, with the command and what there is of a reason where the driver gave no words.
+ * @param {string} command @param {unknown} error @returns {unknown}
+ */
+export function inWords(command, error) {
+  if (!(error instanceof problems.WebDriverError) || error.message) return error;
+  const Kind = /** @type {new (message: string) => Error} */ (error.constructor);
+  return Object.assign(new Kind(`WebKitWebDriver answered "${command}" with the error ${error.name} and no words`), { cause: error });
+}
+
 /** @type {Record<string, string>} */
 const KEYS = {
   Tab: Key.TAB,
@@ -102,6 +112,8 @@ async function startService(programs) {
       JSC_useOMGJIT: "0",
     },
   });
+  let ended = false;
+  service.once("exit", () => (ended = true));
   const stop = () => {
     process.removeListener("exit", stop);
     // Also one that hears nothing. Its browser ends with the screen.
@@ -110,7 +122,7 @@ async function startService(programs) {
     rmSync(home, { recursive: true, force: true });
   };
   process.once("exit", stop);
-  return { address: `http://127.0.0.1:${port}`, stop };
+  return { address: `http://127.0.0.1:${port}`, stop, ended: () => ended };
 }
 
 /**
@@ -133,7 +145,7 @@ export async function startWebKit(programs, proxyPort, limits = ANSWER_LIMITS_MS
       return await inTime(command, limitMs, ask());
     } catch (error) {
       if (error instanceof Unanswered) silence = error;
-      throw error;
+      throw inWords(command, error);
     }
   };
   const newSession = async () => {
@@ -156,8 +168,13 @@ export async function startWebKit(programs, proxyPort, limits = ANSWER_LIMITS_MS
         await session.manage().setTimeouts(DRIVERS_LIMITS_MS);
         return session;
       } catch (error) {
-        // The driver needs a moment before it listens.
         if (error instanceof Unanswered || Date.now() - started > START_LIMIT_MS) throw error;
+        // Somebody else has taken its port since it was found free.
+        if (service.ended()) {
+          service.stop();
+          service = await startService(programs);
+        }
+        // The driver needs a moment before it listens.
         await new Promise((done) => setTimeout(done, 100));
       }
     }

@@ -43,6 +43,7 @@ const STORAGE_LIMIT_MS = 60_000;
  * @property {Register} once        in one engine: what depends on the site's own code only
  * @property {Register} widely      in one engine, and in a full run in every engine
  * @property {Register} full        only in a full run, in one engine: what other tests prove in part
+ * @property {Register} fully       only in a full run, in every engine
  */
 
 /** Is this a full run (FULL=1)? Checks of a pull request have one beside the short run. */
@@ -110,7 +111,7 @@ export function factsIn(world, thorough) {
   };
   /** @param {boolean} wanted @returns {Register} */
   const only = (wanted) => (wanted ? everywhere : () => {});
-  return { everywhere, once: only(thorough), widely: only(thorough || FULL), full: only(thorough && FULL) };
+  return { everywhere, once: only(thorough), widely: only(thorough || FULL), full: only(thorough && FULL), fully: only(FULL) };
 }
 
 /** @param {import("./browser.mjs").Browser} browser @param {string} fact */

@@ -108,7 +108,7 @@ export function actTests({ everywhere, once, widely, full }) {
 
   widely("act: locking in leads to the opened instruments, on a phone and on a desktop", async (all) => {
     const { browser } = all;
-    for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
+    for (const size of !browser.driver.exactViewport ? [DESKTOP] : FULL ? [PHONE, DESKTOP] : [PHONE]) {
       await browser.resize(size.width, size.height);
       // Act 3 opens with its reveal.
       for (const [page, part, heading] of FULL ? [[ACT, "explore", "Explore"], ["lab/act3/", "reveal", "Reveal"]] : [[ACT, "explore", "Explore"]]) {
@@ -150,7 +150,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
-  once("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
+  full("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
     for (const { page, mark } of PLAYED) {
@@ -186,7 +186,7 @@ export function actTests({ everywhere, once, widely, full }) {
   once("act: on a phone neither lock nor reveal of any act moves anything without a hand, nor does the peak", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
-    for (const page of FULL ? STEADY : STEADY.slice(0, 2)) {
+    for (const page of FULL ? STEADY : STEADY.slice(0, 1)) {
       await browser.open(server.base + page);
       await actReady(browser);
       await browser.of("live-act", (act) => act.scrollIntoView());
@@ -213,7 +213,7 @@ export function actTests({ everywhere, once, widely, full }) {
     }
   });
 
-  once("act: on a phone the lock of a mission leads to its reveal, in one move at most", async (all) => {
+  full("act: on a phone the lock of a mission leads to its reveal, in one move at most", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
     for (const page of ["missions/edge-wall/", "missions/edge-audit/"]) {
@@ -336,7 +336,7 @@ export function actTests({ everywhere, once, widely, full }) {
   once("act: the handle of every prediction is in the first screen of a desktop and of a phone", async ({ browser, server }) => {
     for (const size of [{ width: 1280, height: 800 }, PHONE]) {
       await browser.resize(size.width, size.height);
-      for (const page of FULL ? NUMBERS : [ACT, "lab/act2/", "missions/tiny-race/"]) {
+      for (const page of FULL ? NUMBERS : [ACT, "missions/tiny-race/"]) {
         await browser.open(server.base + page);
         await actReady(browser);
         const { bottom, hit, track } = await browser.of(scale, (input) => {
@@ -443,7 +443,7 @@ export function actTests({ everywhere, once, widely, full }) {
     }
   });
 
-  once("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
+  full("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, status: 503 });
     await openAct(all);

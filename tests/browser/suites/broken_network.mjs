@@ -198,7 +198,7 @@ export function brokenNetworkTests({ once, widely, full }) {
     }, { pageErrors: true });
   }
 
-  once("network: an act's loading can be stopped, and goes on at the next move", async (all) => {
+  full("network: an act's loading can be stopped, and goes on at the next move", async (all) => {
     const { browser, server } = all;
     await openAct(all);
     server.fault({ path: WASM, half: "stall" });

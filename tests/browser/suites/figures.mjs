@@ -37,7 +37,7 @@ export function figureTests({ everywhere, once }) {
     await browser.resize(360, 800);
     /** @type {string[]} */
     const small = [];
-    for (const page of ["", ...pages.filter((one) => one.startsWith("chapter/")).filter((_, at) => FULL || at % 3 === 0)]) {
+    for (const page of ["", ...pages.filter((one) => one.startsWith("chapter/")).filter((_, at) => FULL || at % 6 === 0)]) {
       await browser.open(server.base + page);
       const [letters, wider] = await browser.eval(() => {
         const found = [...document.querySelectorAll(".il-plot")].flatMap((picture) => {

@@ -10,7 +10,7 @@ const GRIP = `${ACT} .il-grip:not([hidden])`;
 const slider = `${ACT} input[data-slider="batch"]`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function handsTests({ once, widely }) {
+export function handsTests({ once, widely, fully }) {
   widely("hands: a point is dragged along its curve, the control follows, and so does the same control by keyboard", async (all) => {
     const { browser } = all;
     await openExplorer(all);
@@ -44,7 +44,7 @@ export function handsTests({ once, widely }) {
     assert.equal(await headline(browser), before, "the number belongs to where the slider is in the end");
   });
 
-  widely("hands: a segment is shown alone by keyboard, and its name is read", async (all) => {
+  fully("hands: a segment is shown alone by keyboard, and its name is read", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     const part = { role: "button", name: "GELU", within: ACT };

@@ -1,10 +1,14 @@
 // The harness itself: what the other suites rely on to notice a defect does notice one.
 // @ts-check
 import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { error as problems } from "selenium-webdriver";
 import { violations, violationsBesides } from "../harness/axe.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { startWebKit } from "../harness/webkit.mjs";
+import { inWords, startWebKit } from "../harness/webkit.mjs";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function harnessTests({ everywhere, once }) {
@@ -106,6 +110,32 @@ export function driverTests(programs) {
       assert.deepEqual(said, [again("new session")]);
     } finally {
       await driver.close();
+    }
+  });
+  test("harness: an error of WebKit's driver without words names the command and its kind", () => {
+    const silent = new problems.NoSuchSessionError();
+    const told = /** @type {Error} */ (inWords("get", silent));
+    assert.ok(told instanceof problems.NoSuchSessionError, "what it says of the session still counts");
+    assert.equal(told.message, 'WebKitWebDriver answered "get" with the error NoSuchSessionError and no words');
+    assert.equal(told.cause, silent);
+    const spoken = new problems.WebDriverError("spoken");
+    assert.equal(inWords("get", spoken), spoken);
+  });
+
+  test("harness: WebKit's driver takes another port when its own is taken before it listens", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "taken-port-"));
+    try {
+      const once = join(folder, "driver");
+      writeFileSync(once, `#!/bin/sh\nmkdir "${folder}/tried" 2>/dev/null && exit 1\nexec "${programs.driver}" "$@"\n`);
+      chmodSync(once, 0o755);
+      const driver = await startWebKit({ ...programs, driver: once }, 9);
+      try {
+        assert.equal(await driver.evaluate("1 + 1"), 2);
+      } finally {
+        await driver.close();
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
   });
 }

@@ -51,8 +51,8 @@ const skipLink = /** @type {const} */ ({ role: "link", name: "Skip to content" }
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function labTests({ once, widely, full }) {
-  widely("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
+export function labTests({ once, widely, full, fully }) {
+  fully("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
     await browser.click(lockButton);
@@ -138,7 +138,7 @@ export function labTests({ once, widely, full }) {
     startWasEnough(all.server);
   });
 
-  once("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
+  full("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await open(all, LAPTOP);
@@ -165,7 +165,7 @@ export function labTests({ once, widely, full }) {
     assert.equal(await browser.eval(() => scrollY), from);
   });
 
-  widely("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
+  fully("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
     // Two boxes are switched: that of queries, keys and values by a tap in the picture, that after GELU in the form.
@@ -228,7 +228,7 @@ export function labTests({ once, widely, full }) {
     await movesSay(browser, []);
   });
 
-  once("lab: a reload shows the last state at once, while Python still starts, and keeps it", async (all) => {
+  full("lab: a reload shows the last state at once, while Python still starts, and keeps it", async (all) => {
     const { browser, server } = all;
     const shown = async () => [await instruments(browser), await movesOf(browser), await browser.text(verdict), await said(browser, "floor")];
     await open(all, LAPTOP);

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { actReady, instrumentsOpen, verdict, verdictShown } from "./act_page.mjs";
 import { ACT_2, ACT_3, damageShelf, emptyLedger, importFile, LAPTOP, LEDGER, ledgerButton, ledgerDocument, ledgerSays, lever, move, number, open, playedLedger, predict, refusingStorage, reveal, secondTab, trail, unsaved } from "./lab_page.mjs";
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function ledgerTests({ once }) {
-  once("ledger: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
+export function ledgerTests({ once, full }) {
+  full("ledger: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
     await predict(browser, "42");
@@ -79,7 +79,7 @@ export function ledgerTests({ once }) {
     assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
   });
 
-  once("ledger: a hint that was taken is counted in it", async (all) => {
+  full("ledger: a hint that was taken is counted in it", async (all) => {
     const { browser, server } = all;
     await open(all, "missions/edge-audit/");
     await predict(browser, "8");
@@ -92,7 +92,7 @@ export function ledgerTests({ once }) {
     assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
   });
 
-  once("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
+  full("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
     const { browser, server } = all;
     const ada = await playedLedger(all);
     const bob = structuredClone(ada);
@@ -148,7 +148,7 @@ export function ledgerTests({ once }) {
     assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
   });
 
-  once("ledger: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {
+  full("ledger: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_3);
     await browser.eval(() => {
@@ -182,7 +182,7 @@ export function ledgerTests({ once }) {
     assert.equal(await browser.of(number, (input) => input.value), "6");
   });
 
-  once("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
+  full("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
     const { browser } = all;
     await browser.open(refusingStorage(all, ACT_3));
     await actReady(browser);

@@ -18,7 +18,7 @@ const RANDOM = "import random\nprint(random.random())";
 const button = (name) => ({ role: "button", name, exact: true, within: "live-keep" });
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function offlineTests({ once, widely, full }) {
+export function offlineTests({ widely, full }) {
   widely("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
     await browser.open(server.base + CHAPTER);
     const here = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
@@ -96,7 +96,7 @@ export function offlineTests({ once, widely, full }) {
     // Firefox reports each damaged copy as an error of the page.
   }, { pageErrors: true });
 
-  once("offline: keeping the book can be stopped, gone on with and forgotten, and the page says what is there", async ({ browser, server }) => {
+  full("offline: keeping the book can be stopped, gone on with and forgotten, and the page says what is there", async ({ browser, server }) => {
     const said = (/** @type {RegExp} */ words) => waitForText(browser, words);
     await browser.open(server.base);
     await browser.click(button("Keep this book"));

@@ -1,6 +1,7 @@
 // The planner: files are pasted and dropped, changes are found and made, the plan stands in the address, nothing of a file leaves.
 // @ts-check
 import assert from "node:assert/strict";
+import { FULL } from "../harness/world.mjs";
 import { START_LIMIT_MS } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -13,6 +14,7 @@ const slider = (/** @type {string} */ name) => `${ACT} input[data-slider="${name
 const boxOf = (/** @type {string} */ name) => `${ACT} input[data-typed="${name}"]`;
 const BOX = `${ACT} .il-reader__box`;
 const NOT_OFFERED = "#state=1.plan.q1ZKzs8rKcrPKVayqlZKLyhVslJKTEpMLi1W0lFKSixJzlCyMqmtBQA";
+const DAMAGED = ["#state=<script>", "#state=1.plan.AAAA", "#state=9.plan.q1ZKzs8rKcrPKVayUqhWys1PSc0BspQ"];
 const SECRET = "sEcReTsEcReT";
 const AXOLOTL = [
   "base_model: Qwen/Qwen2.5-7B",
@@ -31,7 +33,7 @@ const OUT_OF_MEMORY =
   "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function planTests({ widely, once }) {
+export function planTests({ widely, once, full }) {
   widely("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
     const { browser, server } = all;
     await openPlan(all);
@@ -93,7 +95,7 @@ export function planTests({ widely, once }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
-  once("plan: at 1280 pixels the answer stays in view beside the last control, and above the changes", async (all) => {
+  full("plan: at 1280 pixels the answer stays in view beside the last control, and above the changes", async (all) => {
     const { browser } = all;
     await browser.resize(1280, 800);
     await openPlan(all);
@@ -109,7 +111,7 @@ export function planTests({ widely, once }) {
     await answerInView(browser);
   });
 
-  once("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
+  full("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
     const { browser } = all;
     await openPlan(all);
     await browser.eval((text) => {
@@ -162,7 +164,7 @@ export function planTests({ widely, once }) {
 
   once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
     const { browser, server } = all;
-    for (const fragment of ["#state=1.plan.AAAA", "#state=9.plan.q1ZKzs8rKcrPKVayUqhWys1PSc0BspQ", "#state=<script>"]) {
+    for (const fragment of FULL ? DAMAGED : DAMAGED.slice(0, 1)) {
       await browser.open(server.base);
       await browser.open(`${server.base}${PAGE}${fragment}`);
       await browser.waitFor(() => (document.querySelector('[data-slot="link-problem"]')?.textContent ?? "") !== "", START_LIMIT_MS, `a word on ${fragment}`);

@@ -122,7 +122,7 @@ async function changesNothing(world) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function policyTests({ everywhere, once }) {
+export function policyTests({ everywhere, once, fully }) {
   everywhere("policy: a snippet asks its own site and no other host, and runs no text as a script", async (world) => {
     const snippet = await snippetWith(world, PROBE);
     assert.equal(await snippet.run(), "refused\nasked 404\nrefused\nnot evaluated");
@@ -150,7 +150,7 @@ export function policyTests({ everywhere, once }) {
     assert.deepEqual(asked(world, CONFINED, confined.tried), [], "who asked another host");
   }, { pageErrors: true, foreign: true });
 
-  everywhere("policy: the same walls stand around a Python that starts from a copy of its memory", async (world) => {
+  fully("policy: the same walls stand around a Python that starts from a copy of its memory", async (world) => {
     const { browser, server, thorough } = world;
     await actWithCopy(world);
     const snippet = await snippetWith(world, PROBE);

@@ -17,6 +17,7 @@ from ironlaw.config.setup import setup
 from ironlaw.graph.operations import flops_per_token
 from ironlaw.memory.tensors import COMPONENTS
 from ironlaw.time.step import step_time
+from tests.conftest import tries
 
 SUMMANDS = (*COMPONENTS, "workspace", "peak_balance")
 GPUS = [name for name in list_accelerators() if {"fp32", "fp16"} <= {peak.dtype for peak in accelerator(name).peaks}]
@@ -57,7 +58,7 @@ def of(choices: dict[str, Any]) -> Estimate:
         raise
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=tries(120), suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations)
 def test_an_estimate_holds_together(choices: dict[str, Any]) -> None:
     found = of(choices)
@@ -106,7 +107,7 @@ def an_estimate_survives_json(found: Estimate) -> None:
     assert all(sentence.endswith(".") and "\n" not in sentence for sentence in plain["assumptions"])
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=tries(40), suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations, st.sampled_from([1, 2, 5]), st.sampled_from([8, 64]))
 def test_a_plan_evaluated_elsewhere_is_the_estimate_there(choices: dict[str, Any], batch: int, sequence: int) -> None:
     of(choices)
@@ -115,7 +116,7 @@ def test_a_plan_evaluated_elsewhere_is_the_estimate_there(choices: dict[str, Any
     assert plan(batch, sequence) == of(there)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=tries(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations)
 def test_the_lines_of_an_explanation_sum_to_the_estimate(choices: dict[str, Any]) -> None:
     found = of(choices)
@@ -133,7 +134,7 @@ def test_the_lines_of_an_explanation_sum_to_the_estimate(choices: dict[str, Any]
     assert 3 * totals["forward"] * micro_batches == pytest.approx(found.flops.model_per_step)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=tries(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations)
 def test_utilization_is_the_convention_over_the_peak_of_all_devices(choices: dict[str, Any]) -> None:
     found, c = of(choices).time, setup(**choices)
@@ -144,7 +145,7 @@ def test_utilization_is_the_convention_over_the_peak_of_all_devices(choices: dic
     assert found.mfu == pytest.approx(flops_per_token(c.model, c.sequence) * c.tokens / available)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=tries(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations)
 def test_experience_stands_beside_the_physics_and_changes_none_of_it(choices: dict[str, Any]) -> None:
     found = of(choices)

@@ -81,6 +81,20 @@ def test_what_to_change_comes_with_what_it_saves_and_with_its_diff(
     assert f"{fused['title']}:\n--- {file}" in out
 
 
+def test_a_diff_shows_a_files_control_characters_and_obeys_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A comment may turn the direction of writing, and a file's name may clear the screen."""
+    file = tmp_path / "\x1b[2J.yaml"
+    file.write_bytes(QLORA.replace("flash_attention: true\n", "flash_attention: true # \u202e\ta\r\n").encode())
+    main(["plan", str(file), "--gpu", "rtx-4090", "--seq", "16384", "--diff"])
+    out = capsys.readouterr().out
+    assert f"--- {tmp_path}/\\x1b[2J.yaml\n" in out
+    assert " flash_attention: true # \\u202e\ta\r\n" in out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+
+
 def test_a_log_is_put_beside_what_is_expected(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.txt"
     log.write_text(" 6/100 [01:12<20:00, 9.50s/it]\n", encoding="utf-8")

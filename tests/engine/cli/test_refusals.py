@@ -15,6 +15,7 @@ from ironlaw.cli.errors import quoted
 from ironlaw.cli.options import OPTIONS, Option
 from ironlaw.cli.parser import configuration_parser
 from ironlaw.core.errors import EngineError, Instead, show
+from tests.conftest import tries
 from tests.engine.bad_input import BAD_INPUT, BadInput
 from tests.engine.cli.asking import complaint
 
@@ -192,7 +193,7 @@ def test_an_option_of_another_command_brings_no_odd_proposal(capsys: pytest.Capt
     assert "did you mean" not in complaint(capsys, "list", "--gpu")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from([*OPTIONS, "8", "0", "-3", "gpt2", "x", "--nope", "=", "--batch=2", "--json"]), max_size=6)
 )

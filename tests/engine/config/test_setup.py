@@ -14,6 +14,7 @@ from ironlaw import EngineError, Setup, estimate, explain, fit, job_time, model,
 from ironlaw.answers import prepare
 from ironlaw.parallel.job import job_plan
 from ironlaw.time import step_plan, step_points
+from tests.conftest import tries
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "estimate": estimate,
@@ -66,7 +67,7 @@ def test_words_beside_a_setup_are_refused(question: str) -> None:
         QUESTIONS[question](made, "h200", 8, dp=2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(words, st.sampled_from([1, 3, 64]), st.sampled_from([8, 512]))
 def test_plans_take_other_batches_and_sequences(words: dict[str, Any], batch: int, sequence: int) -> None:
     c = setup("gpt2", "h100-sxm", **words)

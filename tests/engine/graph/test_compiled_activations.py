@@ -125,7 +125,7 @@ def computed(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("layers", "batch", "sequence", "vocab"), [(2, 3, 128, 1000), (4, 5, 96, 700)])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(6)
 def test_compiled_gpt2_keeps_exactly_what_pytorch_keeps(
     precision: str, layers: int, batch: int, sequence: int, vocab: int
 ) -> None:
@@ -147,7 +147,7 @@ def test_compiled_gpt2_keeps_exactly_what_pytorch_keeps(
         ("qwen2-gqa", 2, 6, 160, 1200),
     ],
 )
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(7)
 def test_compiled_llama_keeps_exactly_what_pytorch_keeps(
     name: str, precision: str, layers: int, batch: int, sequence: int, vocab: int
 ) -> None:
@@ -161,7 +161,7 @@ def test_compiled_llama_keeps_exactly_what_pytorch_keeps(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(6)
 def test_compiled_code_with_written_out_attention_keeps_what_pytorch_keeps(precision: str, dropout: float) -> None:
     shape = gpt2_shape()
     measured = kept_bytes(gpt2(shape, "standard", dropout), precision, run_gpt2)

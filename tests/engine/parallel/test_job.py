@@ -23,6 +23,7 @@ from ironlaw.parallel.job import HOST_COLLECTIVE, JobTime, job_plan, job_time
 from ironlaw.parallel.multi_node import group_all_reduce
 from ironlaw.parallel.search import search
 from ironlaw.time.step import KERNEL_GAP, step_plan
+from tests.conftest import tries
 
 SELENE = cluster(accelerator("a100-80"), network="infiniband-hdr")
 H100 = cluster(accelerator("h100-sxm"))
@@ -124,7 +125,7 @@ def on_h100(batch: int, **words: Any) -> Setup:
     return setup(TEST, "h100-sxm", batch, framework="megatron", **words)
 
 
-@settings(max_examples=80)
+@settings(max_examples=tries(80))
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2, 4]))
 def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(
     layout: dict[str, Any], micro_batch: int
@@ -140,7 +141,7 @@ def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(
         assert step.scaling_efficiency == 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(layout=layouts, micro_batch=st.sampled_from([1, 4]))
 def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: dict[str, Any], micro_batch: int) -> None:
     def needed(**changes: int) -> int:
@@ -153,7 +154,7 @@ def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: dict
         assert needed(dp=2 * layout["dp"]) <= here
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2]), sequence=st.sampled_from([128, 1024]))
 def test_a_plan_evaluated_elsewhere_is_the_job_there(layout: dict[str, Any], micro_batch: int, sequence: int) -> None:
     plan = job_plan(on_h100(16, **layout))
@@ -197,7 +198,7 @@ def test_stages_add_up_and_a_step_is_the_slowest_stage_and_one_micro_batch_of_ea
     assert step.bubble == pytest.approx(sum(busy) - max(busy))
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(layers=st.integers(12, 60), pipeline=st.sampled_from([2, 4, 12]))
 def test_a_layer_more_never_makes_a_job_faster(layers: int, pipeline: int) -> None:
     one, two = (
@@ -376,7 +377,7 @@ def test_two_nodes_never_sum_faster_than_one(where: Cluster, size: float) -> Non
 # ---- utilization ----
 
 
-@settings(max_examples=80)
+@settings(max_examples=tries(80))
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2, 8]), policy=st.sampled_from(["none", "selective", "full"]))
 def test_utilization_of_a_job_is_the_convention_over_all_devices_peak(
     layout: dict[str, Any], micro_batch: int, policy: str

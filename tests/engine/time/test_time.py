@@ -15,6 +15,7 @@ from ironlaw.graph.operations import flops_per_token
 from ironlaw.hardware.accelerators import accelerator, list_accelerators
 from ironlaw.models.transformer import model
 from ironlaw.time.step import StepTime, step_plan, step_time
+from tests.conftest import tries
 
 GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]
 MODELS = ["gpt2", "gpt2-medium", "gpt2-xl"]
@@ -36,7 +37,7 @@ def at(configuration: dict[str, Any], batch: int, sequence: int, accumulate: int
     return step_time(setup(batch=batch, sequence=sequence, accumulate=accumulate, **configuration))
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(1, 1024))
 def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
     configuration: dict[str, Any], batch: int, sequence: int
@@ -52,7 +53,7 @@ def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
     assert step.total >= step.memory
 
 
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(64, 1024))
 def test_parts_sum_to_the_step_and_utilization_stays_below_the_compute_share(
     configuration: dict[str, Any], batch: int, sequence: int
@@ -66,7 +67,7 @@ def test_parts_sum_to_the_step_and_utilization_stays_below_the_compute_share(
     assert 0 < causal * exact_mfu <= step.compute / step.total * 1.0000001 <= 1.0000001
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(configuration=configurations, batch=st.integers(1, 128))
 def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_second_step(
     configuration: dict[str, Any], batch: int
@@ -77,7 +78,7 @@ def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_
     assert step.total < double
 
 
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 @given(configuration=configurations, batch=st.integers(1, 64))
 def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, Any], batch: int) -> None:
     plain = at({**configuration, "checkpointing": "none"}, batch, 512)
@@ -88,7 +89,7 @@ def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, An
     assert full.mfu <= plain.mfu
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(configuration=configurations)
 def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str, Any]) -> None:
     batches: Any = np.array([1, 2, 3, 17, 64, 200])
@@ -106,7 +107,7 @@ def test_utilization_rises_with_the_batch_and_levels_off() -> None:
     assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
 
 
-@settings(max_examples=100)
+@settings(max_examples=tries(100))
 @given(
     configuration=configurations,
     batch=st.integers(1, 256),

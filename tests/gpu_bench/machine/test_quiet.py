@@ -66,7 +66,11 @@ def test_work_of_processes_that_it_started_is_its_own() -> None:
 
 @pytest.mark.usefixtures("noise")
 @pytest.mark.parametrize(
-    ("suite", "name"), [("roofline-tiny", "roofline-copy"), ("pipeline-tiny", "pipeline-tokenize")]
+    ("suite", "name"),
+    [
+        ("roofline-tiny", "roofline-copy"),
+        pytest.param("pipeline-tiny", "pipeline-tokenize", marks=pytest.mark.full),
+    ],
 )
 def test_points_that_are_timed_beside_other_programs_are_no_result(suite: str, name: str) -> None:
     ((_, case),) = find_cases(suite, (name,))

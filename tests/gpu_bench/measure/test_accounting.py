@@ -73,7 +73,7 @@ def _counted(case: TrainingCase) -> tuple[Held, memory.Tracked]:
     ("name", "model"),
     [*((name, "nano") for name in CONFIGURATIONS), pytest.param("in backward", "gpt2", marks=pytest.mark.full)],
 )
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_components_are_the_engines(name: str, model: str) -> None:
     usual = {"model": model, "batch": 8, "sequence": 256, "optimizer": "adamw"}
     case = tiny_case(**{**usual, **CONFIGURATIONS[name]})

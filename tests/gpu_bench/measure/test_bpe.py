@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpu_bench.measure import data
 from gpu_bench.measure.bpe import END_OF_TEXT, MERGES_FILE, VOCABULARY, byte_symbols, gpt2_encoder, words
 from gpu_bench.measure.data import read_corpus, read_text
+from tests.conftest import tries
 
 
 def test_the_merges_are_the_ones_that_the_readme_names() -> None:
@@ -43,7 +44,7 @@ def test_published_encodings(text: str, tokens: list[int]) -> None:
     assert list(gpt2_encoder().encode(text)) == tokens
 
 
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 @given(st.text(max_size=60))
 def test_encoding_loses_nothing_and_is_the_reference_librarys(reference: Any, text: str) -> None:
     text = text.encode("utf-8", "replace").decode("utf-8")

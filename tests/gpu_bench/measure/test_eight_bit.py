@@ -23,6 +23,7 @@ from gpu_bench.measure.techniques.flat import (
     quantize,
 )
 from gpu_bench.measure.training import Trainer
+from tests.conftest import tries
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
@@ -38,7 +39,7 @@ def test_there_are_256_different_codes_dense_near_zero(signed: bool) -> None:
     assert min(abs(value) for value in values if value) < 1e-6
 
 
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 @given(st.integers(1, 3 * BLOCK), st.floats(1e-12, 1e3), st.integers(0, 99))
 def test_an_element_comes_back_within_half_a_step_of_its_decade(count: int, size: float, seed: int) -> None:
     table = codes(True, CPU)

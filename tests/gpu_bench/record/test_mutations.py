@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpu_bench.record import load
 from gpu_bench.record.load import RecordError
 from gpu_bench.record.store import RESULTS
+from tests.conftest import tries
 from tests.gpu_bench.record.mutations import falsified_at, kind, places
 
 COMMITTED = sorted(RESULTS.rglob("*.json"))
@@ -37,7 +38,7 @@ def _faults(text: str) -> list[str]:
     return load.faults(record)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), fresh=st.booleans())
 def test_what_no_value_may_become_is_refused_at_every_place(
     record: dict[str, Any], data: st.DataObject, fresh: bool

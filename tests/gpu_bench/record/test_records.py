@@ -22,10 +22,11 @@ from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.load import answers, checked, file_faults
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.store import RESULTS, SCHEMA_FILE, write_json
+from tests.conftest import tries
 from tests.gpu_bench.record.mutations import at, places
 from tests.gpu_bench.tiny import tiny_case
 
-_ON_ONE_RECORD = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_ON_ONE_RECORD = settings(max_examples=tries(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _faults(record: dict[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 // Many ledgers side by side: who predicted what in which act.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
-import { fileName, fileOf, textOf } from "../src/ledger/file";
+import { fileName, fileOf, MOST_CHARACTERS, textOf } from "../src/ledger/file";
 import { account, defended, entry, memory } from "./ledger-kit";
 
 const mine = { name: "Ada", entries: [entry()] };
@@ -53,6 +53,20 @@ test("files become one table and a picture for each act; what is no ledger is re
   expect(host.querySelectorAll("circle").length).toBe(2);
   expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
+});
+
+test("a file that is larger than any ledger is refused by its size, and never read", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const large = new File([""], "large.json");
+  const text = vi.spyOn(large, "text");
+  Object.defineProperty(large, "size", { value: 3 * MOST_CHARACTERS + 1 });
+  Object.defineProperty(input, "files", { value: [large, new File([textOf(fileOf(mine.entries))], "Ada.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(1);
+  expect(host.querySelector(".il-trouble")?.textContent).toBe("large.json: The file is larger than any ledger.");
+  expect(text).not.toHaveBeenCalled();
 });
 
 test("what a reader chose, how far it is from the best, and why, stand in a table of the act", async () => {

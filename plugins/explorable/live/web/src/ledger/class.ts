@@ -3,7 +3,7 @@ import { bookId } from "../release";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Entry } from "./entry";
-import { fileName, ledgerIn } from "./file";
+import { fileName, ledgerIn, textIn } from "./file";
 import { earlierWords, shareWords } from "./summary";
 
 /** One reader: what they are called, and the acts in their file. */
@@ -87,7 +87,7 @@ class ClassPart implements Part {
       if (taken.has(name)) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
       taken.add(name);
       try {
-        const read = { file: name, ...ledgerIn(await file.text()) };
+        const read = { file: name, ...ledgerIn(await textIn(file)) };
         const present = this.#files.findIndex((one) => one.file === name);
         this.#files.splice(present < 0 ? this.#files.length : present, present < 0 ? 0 : 1, read);
       } catch (error) {

@@ -9,8 +9,12 @@ export const SCHEMA_VERSION = schema.properties.schema_version.const;
 /** The most acts and characters that a ledger is read with. */
 const MOST_ACTS = schema.properties.acts.maxProperties;
 export const MOST_CHARACTERS = 2_000_000;
+/** A character of JavaScript's takes up to so many bytes in a file. */
+const BYTES_OF_A_CHARACTER = 3;
 /** Of what somebody else wrote, an error message repeats so many characters. */
 const ECHO = 40;
+
+const TOO_LARGE = "The file is larger than any ledger.";
 
 /** A ledger; beside these it has the book's own fields, which acts give. */
 export interface LedgerFile {
@@ -94,8 +98,14 @@ export function ledgerIn(text: string): { player: string; entries: Entry[] } {
   return { player: player.trim(), entries: Object.entries(acts).flatMap(([act, one]) => parseEntry({ act, ...one }) ?? []) };
 }
 
+/** The text of a file that was chosen, which is not read where it is too large. Rejects with `LedgerProblem`, or as the browser does. */
+export async function textIn(file: Blob): Promise<string> {
+  if (file.size > MOST_CHARACTERS * BYTES_OF_A_CHARACTER) throw new LedgerProblem(TOO_LARGE);
+  return file.text();
+}
+
 function parse(text: string): unknown {
-  if (text.length > MOST_CHARACTERS) throw new LedgerProblem("The file is larger than any ledger.");
+  if (text.length > MOST_CHARACTERS) throw new LedgerProblem(TOO_LARGE);
   try {
     return JSON.parse(text) as unknown;
   } catch {

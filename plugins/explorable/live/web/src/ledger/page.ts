@@ -1,7 +1,7 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "../confirm";
 import type { Entry } from "./entry";
-import { entriesIn, fileName, fileOf, fitting, reasonOf, textOf } from "./file";
+import { entriesIn, fileName, fileOf, fitting, reasonOf, textIn, textOf } from "./file";
 import { documentLedger, type Merged } from "./ledger";
 import { copyLink, forgetLink, openLink } from "./link";
 import { keepPlayer, LONGEST_NAME, player } from "./player";
@@ -115,7 +115,7 @@ class LedgerPart implements Part {
     // The same file can be chosen again, and another while this one is read.
     this.#file.value = "";
     try {
-      this.#merge(entriesIn(await file.text()), file.name);
+      this.#merge(entriesIn(await textIn(file)), file.name);
     } catch (error) {
       this.#fail(`${file.name} was not imported. ${reasonOf(error)} Nothing was changed.`);
     }

@@ -1,0 +1,46 @@
+"""Files that somebody names: whole up to a limit, or their end. A device such as `/dev/zero` ends nowhere."""
+
+from __future__ import annotations
+
+import os
+
+LARGEST = 16 * 2**20
+"""Bytes of a file that is read, where nothing else is said."""
+
+
+class TooLargeError(ValueError):
+    """A file holds more than is read of it."""
+
+
+def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
+    """All bytes of a file.
+
+    Args:
+        path: The file.
+        most: Bytes that it may hold.
+
+    Raises:
+        OSError: It cannot be read.
+        TooLargeError: It holds more.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123  # pathlib would take longer to import than most files to read
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise TooLargeError(f"more than {most:,} B")
+    return found
+
+
+def ending(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
+    """The last bytes of a file; of a device, which has no end, the first.
+
+    Args:
+        path: The file.
+        most: Bytes that are read.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123
+        file.seek(0, os.SEEK_END)
+        file.seek(max(file.tell() - most, 0))
+        return file.read(most)

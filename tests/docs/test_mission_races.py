@@ -1,0 +1,110 @@
+"""The races of the missions: stages and queues, five moves, and what is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from docs.acts.missions.facts import position, settings, start_of
+from docs.acts.missions.found import FOUND
+from explorable.live.build.description import describe
+from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
+from tests.docs.missions import BY_NAME, NAMES, race_act, raced, searched
+
+
+def test_each_race_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() -> None:
+    """Edge and Mobile once had one question and one answer."""
+    answers, prompts = set(), set()
+    for name in NAMES:
+        act, race = race_act(name), BY_NAME[name].race
+        question: Any = act.act.question
+        start = start_of(race.levers)
+        exact = race.stages({**start, **race.after}).rate / race.stages(start).rate
+        assert question.answer() == pytest.approx(exact)
+        verdict: Any = act.reveal(state_of(act, 0.8, revealed=True))
+        assert not verdict["correct"]
+        assert verdict["headline"] == f"{exact:.2f} times as fast. You said 0.8."
+        right: Any = act.reveal(state_of(act, round(20 * exact) / 20, revealed=True))
+        assert right["correct"]
+        before, after = (race.boxes[race.stages({**start, **more}).longest] for more in ({}, race.after))
+        pace = f"the longest pole was “{before}” and " + ("still is" if after == before else f"is “{after}” then")
+        assert right["headline"].endswith(f", and that is right: {pace}.")
+        answers.add(round(20 * exact))
+        prompts.add(question.prompt)
+    assert len(prompts) == len(NAMES)
+    assert len(answers) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_five_moves_lead_to_the_balance_point_and_a_sixth_does_not_count(name: str) -> None:
+    race = BY_NAME[name].race
+    start = start_of(race.levers)
+    _, winning = searched()[name]["race"]
+    nearest = min(winning, key=lambda setting: sum(setting[lever] != start[lever] for lever in start))
+    moves = sum(nearest[lever] != start[lever] for lever in start)
+    assert 2 <= moves <= 5, "one move would be a guess"
+    view = raced(name, moves, **nearest)
+    assert view["score"] is not None
+    assert view["success"]["title"] == "The balance point"
+    late = raced(name, 6, **nearest)
+    assert late["score"] is None
+    assert late["failure"]["title"] == "Out of moves"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_race_counts_its_moves_in_words_that_end(name: str) -> None:
+    """It once said "move 0 of 5" and "move 6 of 5"."""
+    assert ", 5 moves left" in raced(name, 0)["headline"]["label"]
+    assert ", move 5 of 5" in raced(name, 5)["headline"]["label"]
+    late = raced(name, 6)
+    assert ", out of moves" in late["headline"]["label"]
+    assert "6 of 5" not in str(late)
+    assert "6 moves of 5" not in str(late)
+
+
+def test_past_the_deadline_a_further_gpu_works_and_brings_slightly_less_per_dollar() -> None:
+    """The lesson once said that it only waits."""
+    race, found = BY_NAME["cloud"].race, FOUND["cloud"]["race"].setting
+    here, more = (race.stages({**found, "devices": devices}) for devices in (found["devices"], 2432))
+    assert more.busy["compute"] > here.busy["compute"] - 0.02
+    assert 0.98 < (more.rate / more.cost) / (here.rate / here.cost) < 1
+    assert position(race.levers[0], 1408) == "GPUs 1,408"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_stage_is_busier_than_always_and_queues_stand_before_the_longest_pole(name: str) -> None:
+    race = BY_NAME[name].race
+    for setting in list(settings(race.levers))[::5]:
+        stages = race.stages(setting)
+        assert stages.rate > 0
+        assert all(0 <= busy <= 1 + 1e-9 for busy in stages.busy.values())
+        view = raced(name, **setting)
+        assert (view["failure"] is None) == (view["score"] is not None)
+        full = [row["full"] for row in view["data"]["queues"]]
+        order = ["data", "bus", "compute"]
+        assert sum(full) == 5 * order.index(stages.longest)
+
+
+def test_the_longest_pole_at_the_start_differs() -> None:
+    starts = {name: BY_NAME[name].race.stages(start_of(BY_NAME[name].race.levers)) for name in NAMES}
+    assert (starts["edge"].longest, starts["mobile"].longest, starts["tiny"].longest) == ("data", "bus", "data")
+    assert starts["cloud"].busy["data"] < starts["cloud"].busy["bus"], "text is small, checkpoints are not"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
+    act = race_act(name)
+    public = public_text(act)
+    assert not [text for text in hidden_texts(act) if text and text in public]
+    described: Any = describe(act)
+    closed: Any = act.compute(described["state"])
+    assert closed["headline"]["value"] == "?"
+    assert {row["level"] for row in closed["data"]["boxes"]} == {0}
+    boxes = set()
+    for chart in ("boxes", "change"):
+        for data in (closed["data"], raced(name)["data"]):
+            svg = drawn(f"{name}-pipeline-race", chart, data)
+            assert not fixed_colors(svg)
+            boxes.add((chart, view_box(svg)))
+    assert len(boxes) == 2, "the frame does not move"

@@ -1,0 +1,38 @@
+"""A file that somebody names is read up to a limit, also one that ends nowhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ironlaw.core.contents import LARGEST, TooLargeError, content, ending
+
+
+def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "six"
+    file.write_bytes(b"abcdef")
+    assert content(file) == content(file, 6) == b"abcdef"
+    with pytest.raises(TooLargeError, match="more than 5 B"):
+        content(file, 5)
+    with pytest.raises(OSError, match="No such file"):
+        content(tmp_path / "none")
+
+
+def test_of_a_log_the_end_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "six"
+    file.write_bytes(b"abcdef")
+    assert (ending(file), ending(file, 2)) == (b"abcdef", b"ef")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
+def test_a_file_without_end_is_refused_in_one_line_and_little_memory() -> None:
+    assert len(ending("/dev/zero")) == LARGEST
+    asked = f"ulimit -v 1000000; {sys.executable} -m ironlaw estimate --config /dev/zero"
+    done = subprocess.run(asked, shell=True, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: --config '/dev/zero' is not allowed, more than {LARGEST:,} B; it must be a file with a JSON object\n"
+    )
