@@ -79,7 +79,7 @@ class EqualBlocks:
             yield from each("backward, first block", left, block.backward)
             return
         segments = -(-blocks // every)
-        working = (*(size + block.entering for size in block.forward), *block.backward)
+        working = (*block.again, *block.backward)
         own = 1 if block.saves_input else 0
         for name, index in (("last", segments - 1), ("middle", segments - 2), ("first", 0)):
             if index < 0 or (name == "middle" and index == 0):
@@ -184,7 +184,7 @@ class MixedBlocks:
             name = {blocks - 1: f"last {what}", 0: f"first {what}"}.get(number, f"{what} {number + 1}")
             sizes = block.backward
             if self.every:
-                sizes = (*(size + block.entering for size in block.forward), *sizes)
+                sizes = (*block.again, *sizes)
                 kept = kept + (NOTHING if block.saves_input else block.entering)
             yield from each(f"backward, {name}", base + kept + after, sizes)
 
@@ -200,7 +200,7 @@ class MixedBlocks:
                 here = inputs + (own[0].entering * -1 if own[0].saves_input else NOTHING)
                 for block in dict.fromkeys(own):
                     rest = total(one.saved for one in own) + block.saved * -1
-                    working = (*(size + block.entering for size in block.forward), *block.backward)
+                    working = (*block.again, *block.backward)
                     yield from each(f"backward, {name} segment", base + here + done + rest, working)
             inputs, done, behind = inputs + own[0].entering * -1, done + total(one.gradients for one in own), own
 

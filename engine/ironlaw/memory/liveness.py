@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.graph.ir import Op, Section, Value
+from ironlaw.graph.kernels import recomputed
 from ironlaw.numerics.dtypes import DType
 
 GradientFate = Literal["accrue", "present", "dropped"]
@@ -35,6 +37,8 @@ class WorkingSet:
         backward: Alive while each operation runs backward, with parameter gradients of this occurrence.
         gradients: Parameter gradients that backward leaves behind.
         saves_input: Whether the section's input is among what is saved.
+        again: Alive while a checkpoint computes each operation again, with the gradients that are there when the first
+            operation that needs something saved begins its backward.
     """
 
     saved: Size
@@ -45,6 +49,7 @@ class WorkingSet:
     backward: tuple[Size, ...]
     gradients: Size
     saves_input: bool
+    again: tuple[Size, ...]
 
 
 @lru_cache(maxsize=512)
@@ -60,15 +65,18 @@ def working_set(section: Section, gradients: DType, fate: GradientFate, *, selec
     kept = kept_values(section, selective=selective)
     trained = sum(op.trains for op in section.ops)
     left = as_size(gradients.bytes(trained)) if fate == "accrue" else NOTHING
+    back = _Backward(section, gradients, fate, kept)
+    backward = undominated(back.run())
     return WorkingSet(
         saved=_total(kept),
         casts=_total(value for value in kept if value.component == "casts"),
         entering=section.input.byte_size if section.input else NOTHING,
         forward=undominated(_forward(section, kept)),
         passing=undominated(_forward(section, ())),
-        backward=undominated(_Backward(section, gradients, fate, kept).run()),
+        backward=backward,
         gradients=left,
         saves_input=section.input in kept,
+        again=undominated(size + back.waiting for size in islice(_forward(section, kept), len(recomputed(section)))),
     )
 
 
@@ -99,7 +107,7 @@ def _total(values: Iterable[Value]) -> Size:
 def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
     last_use: dict[Value, int] = {}
     for index, op in enumerate(section.ops):
-        for value in (*op.outputs, *op.inputs):
+        for value in (*op.outputs, *op.inputs, *op.holds):
             last_use[value.storage] = index
     if section.name == "head":
         # The model's forward function holds its logits until it returns.
@@ -124,6 +132,7 @@ class _Backward:
         self._owner: dict[Value, int] = {}
         self._storages: dict[int, Size] = {}
         self._next = 0
+        self.waiting = NOTHING
 
     def run(self) -> Iterable[Size]:
         ops = self._section.ops
@@ -134,6 +143,8 @@ class _Backward:
             op = ops[index]
             if not any(value in self._owner for value in op.outputs):
                 continue
+            if self.waiting == NOTHING and (op.saved or op.weights):
+                self.waiting = self._alive()
             base = saved_until[index] + as_size(self._dtype.bytes(accrued)) + self._parameter_gradient(op)
             step = self._through_chain if op.kind == "chain" else self._propagate
             yield from (base + extra for extra in step(op))
