@@ -192,7 +192,7 @@ STEP = (
         whole(1, 4),
         "of flash: 1, 2; 3, 4 on some GPUs (2)",
     ),
-    Option("--checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"),
+    Option("--checkpointing", counted("every", "none", "selective", "full", "reentrant"), "what is recomputed (none)"),
     Option("--loss", counted("chunked", "full", "fused", "fused-linear"), "how head and loss are computed (full)"),
     Option(
         "--logits",

@@ -2,7 +2,10 @@
 
 `none` keeps everything; `selective` computes the core of attention again (Korthikanti et al. 2022, arXiv 2205.05198,
 section 5); `every:K` keeps the input of every K-th block only; `full` is `every:1` (Chen et al. 2016, arXiv
-1604.06174).
+1604.06174). `reentrant` is `full` by PyTorch's older implementation (`use_reentrant=True`): it computes a block again
+to its end, and holds its input, its result and the result's gradient until the block's backward is over.
+
+Source: PyTorch 2.13, `torch/utils/checkpoint.py`, `CheckpointFunction`.
 """
 
 from __future__ import annotations
@@ -18,25 +21,32 @@ from ironlaw.core.units import Count, Ratio
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """A policy; `every` is the number of blocks per segment, 0 when blocks are not checkpointed."""
+    """A policy.
+
+    Attributes:
+        kind: What is thrown away.
+        every: Blocks per segment, 0 when blocks are not checkpointed.
+        reentrant: Whether by PyTorch's older implementation.
+    """
 
     kind: Literal["none", "selective", "full"]
     every: Count = 0
+    reentrant: bool = False
 
     @property
     def name(self) -> str:
         """As written on the command line."""
-        return f"every:{self.every}" if self.every > 1 else self.kind
+        return f"every:{self.every}" if self.every > 1 else "reentrant" if self.reentrant else self.kind
 
 
 NONE = Checkpointing("none")
-POLICIES = ("none", "selective", "full", "every:K with K at least 1")
+POLICIES = ("none", "selective", "full", "reentrant", "every:K with K at least 1")
 """How policies are written."""
 
 
 @lru_cache(maxsize=64)
 def checkpointing(policy: str | Checkpointing) -> Checkpointing:
-    """The policy written as `none`, `selective`, `full` or `every:K`. Raises `EngineError` for anything else."""
+    """The policy written as one of `POLICIES`. Raises `EngineError` for anything else."""
     if isinstance(policy, Checkpointing):
         return policy
     if policy == "none":
@@ -45,6 +55,8 @@ def checkpointing(policy: str | Checkpointing) -> Checkpointing:
         return Checkpointing("selective")
     if policy == "full":
         return Checkpointing("full", 1)
+    if policy == "reentrant":
+        return Checkpointing("full", 1, reentrant=True)
     word, _, number = policy.partition(":")
     if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:
         return Checkpointing("full", int(number))

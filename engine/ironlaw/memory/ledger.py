@@ -133,10 +133,11 @@ def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
 
 
 def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
+    reentrant = c.checkpointing.reentrant and part.name == "block"
     if not is_fully_sharded(c):
-        return working_set(part, c.gradients, fate, selective=selective)
+        return working_set(part, c.gradients, fate, selective=selective, reentrant=reentrant)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
-    one = working_set(part, c.gradients, "accrue", selective=selective)
+    one = working_set(part, c.gradients, "accrue", selective=selective, reentrant=reentrant)
     left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
     return replace(one, gradients=as_size(left))
 

@@ -9,7 +9,7 @@ else refers to the first, and otherwise into a new tensor.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
@@ -53,7 +53,9 @@ class WorkingSet:
 
 
 @lru_cache(maxsize=512)
-def working_set(section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False) -> WorkingSet:
+def working_set(
+    section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False, reentrant: bool = False
+) -> WorkingSet:
     """The working set of a section.
 
     Args:
@@ -61,11 +63,19 @@ def working_set(section: Section, gradients: DType, fate: GradientFate, *, selec
         gradients: Format of parameter gradients.
         fate: Where parameter gradients go.
         selective: Whether the attention region is recomputed in backward instead of saved.
+        reentrant: Whether a checkpoint by PyTorch's older implementation computes the section again.
     """
     kept = kept_values(section, selective=selective)
+    held: tuple[Value, ...] = ()
+    again = section.ops
+    if reentrant and section.input:  # which its frames hold until the section's backward is over
+        held = section.input.storage, section.output.storage
+        kept = tuple(dict.fromkeys((*kept, *held[:1])))
+    else:
+        again = recomputed(section)
     trained = sum(op.trains for op in section.ops)
     left = as_size(gradients.bytes(trained)) if fate == "accrue" else NOTHING
-    back = _Backward(section, gradients, fate, kept)
+    back = _Backward(section, gradients, fate, kept, held)
     backward = undominated(back.run())
     return WorkingSet(
         saved=_total(kept),
@@ -76,7 +86,7 @@ def working_set(section: Section, gradients: DType, fate: GradientFate, *, selec
         backward=backward,
         gradients=left,
         saves_input=section.input in kept,
-        again=undominated(size + back.waiting for size in islice(_forward(section, kept), len(recomputed(section)))),
+        again=undominated(size + back.waiting for size in islice(_forward(section, kept), len(again))),
     )
 
 
@@ -124,11 +134,19 @@ def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
 class _Backward:
     """One pass over a section in reverse, with the gradients that are alive."""
 
-    def __init__(self, section: Section, gradients: DType, fate: GradientFate, kept: tuple[Value, ...]) -> None:
+    def __init__(
+        self,
+        section: Section,
+        gradients: DType,
+        fate: GradientFate,
+        kept: tuple[Value, ...],
+        held: tuple[Value, ...] = (),
+    ) -> None:
         self._section = section
         self._dtype = gradients
         self._fate = fate
         self._kept = set(kept)
+        self._held = held
         self._owner: dict[Value, int] = {}
         self._storages: dict[int, Size] = {}
         self._next = 0
@@ -138,6 +156,9 @@ class _Backward:
         ops = self._section.ops
         saved_until = self._saved_until()
         self._new(self._section.output)
+        if self._held:  # so is the gradient that it was called with
+            self.waiting = self._alive()
+            self._owner[replace(self._section.output, name="held")] = self._next
         accrued = 0
         for index in range(len(ops) - 1, -1, -1):
             op = ops[index]
@@ -154,7 +175,7 @@ class _Backward:
     def _saved_until(self) -> list[Size]:
         """Saved bytes still alive while the operation at each index runs backward."""
         totals: list[Size] = []
-        seen: dict[Value, None] = {}
+        seen: dict[Value, None] = dict.fromkeys(self._held)
         recomputed: dict[Value, None] = {}
         for op in self._section.ops:
             seen |= dict.fromkeys(value for value in op.saved if value in self._kept)

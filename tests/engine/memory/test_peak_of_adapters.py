@@ -57,7 +57,7 @@ class Storages(TorchDispatchMode):  # type: ignore[no-untyped-call]
 @pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:.*use_cache")
 @pytest.mark.parametrize("method", ["lora", "full"])
-@pytest.mark.parametrize("checkpointing", ["full", "none"])
+@pytest.mark.parametrize("checkpointing", ["full", "reentrant", "none"])
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 def test_the_peak_is_that_of_the_storages(precision: str, checkpointing: str, method: str) -> None:
     """But for scalars, positions and shifted targets, of which the engine counts none at the peak."""
@@ -67,8 +67,8 @@ def test_the_peak_is_that_of_the_storages(precision: str, checkpointing: str, me
     if method == "lora":
         network = with_adapters(network, "all-linear")
         words = {"method": "lora", "lora_rank": 4, "base_format": base}
-    if checkpointing == "full":
-        network.gradient_checkpointing_enable({"use_reentrant": False})
+    if checkpointing != "none":
+        network.gradient_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
         network.enable_input_require_grads()
     update = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], foreach=True)
     with Storages([*network.parameters(), *network.buffers()]) as storages:
