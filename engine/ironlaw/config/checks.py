@@ -98,6 +98,9 @@ def _require_device(c: Setup) -> None:
     if c.update.offload != "none" and c.host_link is None:
         because = "which has no link to a host on record"
         raise EngineError("offload", c.update.offload, ("none",), {"gpu": c.chip.name}, because)
+    if c.checkpointing.away and c.host_link is None:
+        because = "which has no link to a host on record"
+        raise EngineError("checkpointing", c.checkpointing.name, ("full",), {"gpu": c.chip.name}, because)
 
 
 def _require_code(c: Setup) -> None:

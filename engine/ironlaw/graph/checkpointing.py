@@ -4,8 +4,11 @@
 section 5); `every:K` keeps the input of every K-th block only; `full` is `every:1` (Chen et al. 2016, arXiv
 1604.06174). `reentrant` is `full` by PyTorch's older implementation (`use_reentrant=True`): it computes a block again
 to its end, and holds its input, its result and the result's gradient until the block's backward is over.
+`full-offload` and `reentrant-offload` do the same with the blocks' inputs in the host's memory, as torchtune and
+Unsloth do: each travels there while the forward pass goes on, and comes back to be computed from.
 
-Source: PyTorch 2.13, `torch/utils/checkpoint.py`, `CheckpointFunction`.
+Sources: PyTorch 2.13, `torch/utils/checkpoint.py` (`CheckpointFunction`) and `torch/autograd/graph.py`
+(`save_on_cpu`); torchtune 0.6, `training/_activation_offloading.py`; unsloth_zoo, `gradient_checkpointing.py`.
 """
 
 from __future__ import annotations
@@ -27,20 +30,23 @@ class Checkpointing:
         kind: What is thrown away.
         every: Blocks per segment, 0 when blocks are not checkpointed.
         reentrant: Whether by PyTorch's older implementation.
+        away: Whether the inputs of blocks wait in the host's memory.
     """
 
     kind: Literal["none", "selective", "full"]
     every: Count = 0
     reentrant: bool = False
+    away: bool = False
 
     @property
     def name(self) -> str:
         """As written on the command line."""
-        return f"every:{self.every}" if self.every > 1 else "reentrant" if self.reentrant else self.kind
+        kind = f"every:{self.every}" if self.every > 1 else "reentrant" if self.reentrant else self.kind
+        return f"{kind}-offload" if self.away else kind
 
 
 NONE = Checkpointing("none")
-POLICIES = ("none", "selective", "full", "reentrant", "every:K with K at least 1")
+POLICIES = ("none", "selective", "full", "full-offload", "reentrant", "reentrant-offload", "every:K with K at least 1")
 """How policies are written."""
 
 
@@ -53,10 +59,8 @@ def checkpointing(policy: str | Checkpointing) -> Checkpointing:
         return NONE
     if policy == "selective":
         return Checkpointing("selective")
-    if policy == "full":
-        return Checkpointing("full", 1)
-    if policy == "reentrant":
-        return Checkpointing("full", 1, reentrant=True)
+    if policy in POLICIES[2:-1]:
+        return Checkpointing("full", 1, reentrant=policy.startswith("reentrant"), away=policy.endswith("-offload"))
     word, _, number = policy.partition(":")
     if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:
         return Checkpointing("full", int(number))

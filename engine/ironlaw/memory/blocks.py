@@ -22,12 +22,14 @@ class EqualBlocks:
         stage: The pipeline stage.
         every: Blocks per checkpointed segment; 0 where nothing is computed again.
         sharded: Whether PyTorch divides parameters among replicas, and so reduces gradients block by block.
+        away: Whether the inputs of blocks wait in the host's memory.
     """
 
     block: WorkingSet
     stage: Stage
     every: Count
     sharded: bool
+    away: bool = False
 
     @property
     def kept(self) -> Size:
@@ -57,7 +59,7 @@ class EqualBlocks:
 
     @property
     def _unit(self) -> Size:
-        return self.block.entering if self.every else self.block.saved
+        return NOTHING if self.away else self.block.entering if self.every else self.block.saved
 
     @property
     def _kept(self) -> Count:
@@ -102,11 +104,13 @@ class MixedBlocks:
         runs: Kinds in order, each with how many blocks of it follow each other.
         every: Blocks per checkpointed segment; 0 where nothing is computed again.
         in_flight: Micro-batches of a pipeline's stage that are kept at once.
+        away: Whether the inputs of blocks wait in the host's memory.
     """
 
     runs: tuple[tuple[WorkingSet, Count], ...]
     every: Count
     in_flight: Count = 1
+    away: bool = False
 
     @property
     def kept(self) -> Size:
@@ -146,7 +150,7 @@ class MixedBlocks:
         return tuple(block for block, count in self.runs for _ in range(count))
 
     def _unit(self, block: WorkingSet) -> Size:
-        return block.entering if self.every else block.saved
+        return NOTHING if self.away else block.entering if self.every else block.saved
 
     @cached_property
     def _places(self) -> tuple[tuple[int, WorkingSet, Size, Size], ...]:
@@ -185,7 +189,7 @@ class MixedBlocks:
             sizes = block.backward
             if self.every:
                 sizes = (*block.again, *sizes)
-                kept = kept + (NOTHING if block.saves_input else block.entering)
+                kept = kept + (NOTHING if self.away or block.saves_input else block.entering)
             yield from each(f"backward, {name}", base + kept + after, sizes)
 
     def _segments(self, base: Size) -> Iterator[Candidate]:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
+from ironlaw.graph.checkpointing import NONE, Checkpointing
 from ironlaw.graph.ir import Op, Section, Value
 from ironlaw.graph.kernels import recomputed
 from ironlaw.numerics.dtypes import DType
@@ -53,26 +54,23 @@ class WorkingSet:
 
 
 @lru_cache(maxsize=512)
-def working_set(
-    section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False, reentrant: bool = False
-) -> WorkingSet:
+def working_set(section: Section, gradients: DType, fate: GradientFate, *, policy: Checkpointing = NONE) -> WorkingSet:
     """The working set of a section.
 
     Args:
         section: The operations.
         gradients: Format of parameter gradients.
         fate: Where parameter gradients go.
-        selective: Whether the attention region is recomputed in backward instead of saved.
-        reentrant: Whether a checkpoint by PyTorch's older implementation computes the section again.
+        policy: What is thrown away of the section and computed again.
     """
-    kept = kept_values(section, selective=selective)
+    kept = kept_values(section, selective=policy.kind == "selective")
     held: tuple[Value, ...] = ()
-    again = section.ops
-    if reentrant and section.input:  # which its frames hold until the section's backward is over
-        held = section.input.storage, section.output.storage
-        kept = tuple(dict.fromkeys((*kept, *held[:1])))
-    else:
-        again = recomputed(section)
+    again, entering = recomputed(section), () if section.input is None else (section.input.storage,)
+    if policy.reentrant:  # its frames hold them until the section's backward is over
+        again, held = section.ops, (*entering, section.output.storage)
+        kept = tuple(dict.fromkeys((*kept, *entering)))
+    # An input that comes back from the host is an argument of what computes the section again.
+    there = (*kept, *entering) if policy.away else kept
     trained = sum(op.trains for op in section.ops)
     left = as_size(gradients.bytes(trained)) if fate == "accrue" else NOTHING
     back = _Backward(section, gradients, fate, kept, held)
@@ -86,7 +84,7 @@ def working_set(
         backward=backward,
         gradients=left,
         saves_input=section.input in kept,
-        again=undominated(size + back.waiting for size in islice(_forward(section, kept), len(again))),
+        again=undominated(size + back.waiting for size in islice(_forward(section, there), len(again))),
     )
 
 

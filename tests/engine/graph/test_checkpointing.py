@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from ironlaw import estimate, setup
 from ironlaw.core.errors import EngineError
-from ironlaw.graph.checkpointing import alive_tensors, checkpointing, sqrt_placement
+from ironlaw.graph.checkpointing import POLICIES, alive_tensors, checkpointing, sqrt_placement
 
 
-@pytest.mark.parametrize("name", ["none", "selective", "full", "reentrant", "every:2", "every:12"])
+@pytest.mark.parametrize("name", [*POLICIES[:-1], "every:2", "every:12"])
 def test_names_survive_a_round_trip(name: str) -> None:
     assert checkpointing(name).name == name
 
@@ -50,7 +50,10 @@ def test_no_layers_and_no_segments_are_refused(layers: int, every: int) -> None:
 
 @pytest.mark.parametrize("name", ["some", "every", "every:0", "every:-1", "every:two", "every:²", "reentrant:2"])
 def test_bad_policies_are_refused_in_one_line(name: str) -> None:
-    with pytest.raises(EngineError, match=r"allowed: none, selective, full, reentrant, every:K with K at least 1$"):
+    with pytest.raises(
+        EngineError,
+        match=r"allowed: none, selective, full, full-offload, reentrant, reentrant-offload, every:K with K at least 1$",
+    ):
         checkpointing(name)
 
 
