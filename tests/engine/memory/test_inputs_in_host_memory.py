@@ -18,7 +18,7 @@ from tests.engine.memory.adapted import FORMATS, forward, llama, with_adapters
 from tests.engine.memory.test_peak_of_adapters import BATCH, SEQUENCE, SHAPE, Storages
 
 
-class TwoMemories(Storages):
+class TwoMemories(Storages):  # type: ignore[no-untyped-call]
     """Storages of a device, and those that a hook has moved to its host."""
 
     def __init__(self, there: Any) -> None:
@@ -111,7 +111,8 @@ def test_a_device_waits_for_a_slow_link() -> None:
     waited = max(way - here.forward, 0) + max(way - here.backward - here.recompute, 0)
     assert waited > 0
     assert away.total - here.total == pytest.approx(waited)
-    swept = prepare(c)(np.array([8, 64]), 1024)
+    batches: Any = np.array([8, 64])
+    swept = prepare(c)(batches, 1024)
     assert swept.time.step_s[1] == pytest.approx(away.total)  # type: ignore[index]
 
 
