@@ -38,7 +38,6 @@ UNSAID: tuple[tuple[str, object, str], ...] = (
     ("architecture", None, "a family that a Transformer cannot be"),
     ("experts", 1, "expert parallelism"),
     ("context", 1, "context parallelism"),
-    ("activation_offload", False, "activations in host memory"),
 )
 """Settings of rows that a setup has no word for, the value that asks for nothing, and what they are in words."""
 
@@ -101,6 +100,8 @@ def _setup(row: Row) -> Setup:
     words = {key: row.settings[key] for key in SAME_NAME if key in row.settings and key in WORDS}
     if words.get("loss", "full") not in ("full", "fused"):
         words.pop("logits", None)  # which are never there whole
+    if row.get("activation_offload", False):
+        words["checkpointing"] = f"{words['checkpointing']}-offload"
     if "fused" in row.get("kernels", ""):
         words["rms_norm"] = "fused"
     return setup(

@@ -95,6 +95,11 @@ def _sentences(c: Setup) -> Iterator[str]:
             f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
             f"{c.host_link.achievable / GB:.1f} GB/s."
         )
+    if c.checkpointing.away and c.host_link:
+        yield (
+            f"The inputs of blocks go to the host and come back over {c.host_link.title} at "
+            f"{c.host_link.achievable / GB:.1f} GB/s, beside the device's work."
+        )
     if not c.chip.title.startswith("NVIDIA"):
         yield f"{c.chip.title} is taken to run CUDA's kernels with CUDA's workspace, which it does not."
     yield f"Every device draws its {c.chip.tdp:g} W all the time; the host, the node and the building are not counted."

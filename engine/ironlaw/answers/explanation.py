@@ -160,7 +160,10 @@ def _time(c: Setup) -> Iterator[Line]:
         yield Line("pipeline parallelism", "sends between stages", time.pipeline)
         yield Line("data parallelism", "collectives that nothing hides", time.data)
     if time.offload:
-        yield Line("offloading", "the host updates what is offloaded", time.offload)
+        where = (
+            "inputs of blocks are on their way" if c.update.offload == "none" else "the host updates what is offloaded"
+        )
+        yield Line("offloading", where, time.offload)
     yield Line("step", f"bound by {time.bound_by}", time.total)
 
 

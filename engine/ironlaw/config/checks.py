@@ -98,10 +98,17 @@ def _require_device(c: Setup) -> None:
     if c.update.offload != "none" and c.host_link is None:
         because = "which has no link to a host on record"
         raise EngineError("offload", c.update.offload, ("none",), {"gpu": c.chip.name}, because)
+    if c.checkpointing.away and c.host_link is None:
+        because = "which has no link to a host on record"
+        raise EngineError("checkpointing", c.checkpointing.name, ("full",), {"gpu": c.chip.name}, because)
 
 
 def _require_code(c: Setup) -> None:
     code, precision = c.framework, c.precision
+    if c.checkpointing.reentrant:
+        for what, value, only in (("framework", code.name, "torch"), ("execution", code.execution, "eager")):
+            if value != only:
+                raise EngineError(what, value, (only,), {"checkpointing": c.checkpointing.name})
     if code.by_hand and precision.autocast:
         allowed = tuple(name for name in list_precisions() if not precision_by_name(name).autocast)
         because = "which keeps 16-bit weights"

@@ -196,6 +196,8 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         adaptation=c.adaptation,
         loss=c.loss.form,
         logits=c.loss.logits,
+        # Without one, the older checkpoints have no gradients at all; those who offload see to it too.
+        input_gradient=c.checkpointing.reentrant or c.checkpointing.away,
     )
     if not c.adaptation.everything:
         return tuple(_of_stage(stage, parts))

@@ -105,7 +105,8 @@ def setup(
         optimizer: A name from `list_optimizers()`.
         attention: `"flash"` or `"standard"`.
         attention_generation: Of the fused kernel, 1 or 2, or 3 or 4 on the chips that have it on record.
-        checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
+        checkpointing: `"none"`, `"selective"`, `"full"`, `"reentrant"`, these two with `"-offload"`, or
+            `"every:K"` (see `ironlaw.graph.checkpointing`).
         loss: `"full"`, `"fused"` for a kernel that writes the gradient over the logits, `"fused-linear"` for Liger's
             that never has them whole, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
         metrics: Cross-entropies computed from the logits besides the loss.

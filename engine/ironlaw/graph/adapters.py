@@ -25,7 +25,7 @@ def adapted(tape: Tape, training: Training, name: str, x: Value, inputs: Count, 
     result = (_quantized if quantized else Tape.product)(tape, name, x, inputs, outputs, bias=bias)
     if name not in training.adapted:
         return result
-    kept, wanted = result, result.dtype
+    kept, wanted, given = result, result.dtype, x
     if quantized:
         kept = tape.copy(f"{name}.clone", result)
     how, stored = training.adaptation, training.adaptation.trained_format(tape.precision)
@@ -38,7 +38,9 @@ def adapted(tape: Tape, training: Training, name: str, x: Value, inputs: Count, 
         extra = tape.operation(f"{name}.lora_scale", "elementwise", (extra,), extra.size, extra.dtype)
         if quantized and not tape.precision.autocast:
             extra = tape.cast(f"{name}.lora_scale", extra, wanted)
-    return tape.cast(f"{name}.adapted", tape.add(f"{name}.adapted", kept, extra), wanted)
+    result = tape.cast(f"{name}.adapted", tape.add(f"{name}.adapted", kept, extra), wanted)
+    tape.holding(given)
+    return result
 
 
 def folded(tape: Tape, name: str, groups: Count, inputs: Count, outputs: Count, *, autocast: bool) -> Value | None:

@@ -2,7 +2,13 @@
 
 `none` keeps everything; `selective` computes the core of attention again (Korthikanti et al. 2022, arXiv 2205.05198,
 section 5); `every:K` keeps the input of every K-th block only; `full` is `every:1` (Chen et al. 2016, arXiv
-1604.06174).
+1604.06174). `reentrant` is `full` by PyTorch's older implementation (`use_reentrant=True`): it computes a block again
+to its end, and holds its input, its result and the result's gradient until the block's backward is over.
+`full-offload` and `reentrant-offload` do the same with the blocks' inputs in the host's memory, as torchtune and
+Unsloth do: each travels there while the forward pass goes on, and comes back to be computed from.
+
+Sources: PyTorch 2.13, `torch/utils/checkpoint.py` (`CheckpointFunction`) and `torch/autograd/graph.py`
+(`save_on_cpu`); torchtune 0.6, `training/_activation_offloading.py`; unsloth_zoo, `gradient_checkpointing.py`.
 """
 
 from __future__ import annotations
@@ -18,33 +24,43 @@ from ironlaw.core.units import Count, Ratio
 
 @dataclass(frozen=True, slots=True)
 class Checkpointing:
-    """A policy; `every` is the number of blocks per segment, 0 when blocks are not checkpointed."""
+    """A policy.
+
+    Attributes:
+        kind: What is thrown away.
+        every: Blocks per segment, 0 when blocks are not checkpointed.
+        reentrant: Whether by PyTorch's older implementation.
+        away: Whether the inputs of blocks wait in the host's memory.
+    """
 
     kind: Literal["none", "selective", "full"]
     every: Count = 0
+    reentrant: bool = False
+    away: bool = False
 
     @property
     def name(self) -> str:
         """As written on the command line."""
-        return f"every:{self.every}" if self.every > 1 else self.kind
+        kind = f"every:{self.every}" if self.every > 1 else "reentrant" if self.reentrant else self.kind
+        return f"{kind}-offload" if self.away else kind
 
 
 NONE = Checkpointing("none")
-POLICIES = ("none", "selective", "full", "every:K with K at least 1")
+POLICIES = ("none", "selective", "full", "full-offload", "reentrant", "reentrant-offload", "every:K with K at least 1")
 """How policies are written."""
 
 
 @lru_cache(maxsize=64)
 def checkpointing(policy: str | Checkpointing) -> Checkpointing:
-    """The policy written as `none`, `selective`, `full` or `every:K`. Raises `EngineError` for anything else."""
+    """The policy written as one of `POLICIES`. Raises `EngineError` for anything else."""
     if isinstance(policy, Checkpointing):
         return policy
     if policy == "none":
         return NONE
     if policy == "selective":
         return Checkpointing("selective")
-    if policy == "full":
-        return Checkpointing("full", 1)
+    if policy in POLICIES[2:-1]:
+        return Checkpointing("full", 1, reentrant=policy.startswith("reentrant"), away=policy.endswith("-offload"))
     word, _, number = policy.partition(":")
     if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:
         return Checkpointing("full", int(number))

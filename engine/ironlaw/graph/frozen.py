@@ -39,8 +39,8 @@ def without_needless(section: Section, training: Training) -> Section:
         # Tables without inputs are constants for the layers that follow; an index of rows is for their gradient.
         wanted = passes or elements or not inputs or _part_of_experts(op.name, own)
         saved = tuple(_needed(op, inputs, kept, matrix)) if wanted else ()
-        outputs = tuple(_now(value, instead) for value in op.outputs)
-        ops.append(replace(op, inputs=inputs, outputs=outputs, saved=saved, trains=elements))
+        outputs, holds = (tuple(_now(value, instead) for value in some) for some in (op.outputs, op.holds))
+        ops.append(replace(op, inputs=inputs, outputs=outputs, saved=saved, trains=elements, holds=holds))
     return replace(section, ops=tuple(ops), input=section.input and _now(section.input, instead))
 
 

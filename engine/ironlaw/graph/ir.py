@@ -97,6 +97,7 @@ class Op:
         region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
         window: Tokens that a query of a fused attention sees; 0 for all before it.
         in_place: Whether its backward writes the gradient of its first input over that input, which it saved.
+        holds: Tensors that the functions around it, which end with it, have held as their arguments.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Op:
     region: Region = ""
     window: Count = 0
     in_place: bool = False
+    holds: tuple[Value, ...] = ()
 
     @property
     def trains_matrix(self) -> bool:

@@ -68,7 +68,7 @@ def count_operations(
         batch: Sequences in the micro-batch.
         sequence: Tokens in a sequence.
         attention: `"flash"` computes the scores again in the backward pass, `"standard"` keeps them.
-        checkpointing: Activation checkpointing, `"none"`, `"selective"`, `"full"` or `"every:K"`.
+        checkpointing: Activation checkpointing, as `ironlaw.graph.checkpointing` writes it.
         causal: Count only the half of attention that a causal mask leaves (the convention of `6 L h T`).
 
     Raises:
@@ -119,6 +119,8 @@ def recomputation(section: Section, policy: Checkpointing) -> tuple[tuple[tuple[
         return ()
     if policy.kind == "selective":
         return ((tuple(op for op in section.ops if op.region == "attention"), section.count),)
+    if policy.reentrant:
+        return ((section.ops, section.count),)
     segments = -(-section.count // policy.every)
     return ((recomputed(section, segment_ends=False), section.count - segments), (recomputed(section), segments))
 

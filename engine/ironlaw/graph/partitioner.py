@@ -69,7 +69,7 @@ def _without_repeated_casts(section: Section) -> Section:
     instead: dict[Value, Value] = {}
     ops: list[Op] = []
     for op in section.ops:
-        op = replace(op, inputs=_replaced(op.inputs, instead), saved=_replaced(op.saved, instead))
+        op = replace(op, inputs=_replaced(op.inputs, instead), saved=_replaced(op.saved, instead), holds=())
         if op.kind == "cast":
             out = op.outputs[0]
             same = first.setdefault((op.inputs[0], out.dtype.name), out)
@@ -221,6 +221,7 @@ def _chain(section: Section, ops: tuple[Op, ...]) -> Op:
         weights=sum(op.weights for op in ops),
         weight_dtype=next((op.weight_dtype for op in ops if op.weight_dtype), None),
         trains=sum(op.trains for op in ops),
-        backward_workspace=total(op.backward_workspace for op in ops),
+        # What a kernel of one operation writes between its steps stays in a chain's registers.
+        backward_workspace=total(op.backward_workspace for op in ops if op.kind != "elementwise"),
         region=ops[0].region,
     )

@@ -77,6 +77,11 @@ class Tape:
         self._ops.append(replace(op, saved=saved, region=self._region))
         return op.outputs[0]
 
+    def holding(self, x: Value) -> None:
+        """Say that `x` was an argument of the function that ends here: Python frees it no earlier."""
+        last = self._ops[-1]
+        self._ops[-1] = replace(last, holds=(*last.holds, x.storage))
+
     def hidden(self, name: str, width: Count) -> Value:
         """The section's input: a hidden state of `width` per token in the residual stream's format."""
         size = (TOKENS * width).split(self.sequence_shards)
@@ -273,12 +278,20 @@ class Tape:
             return self.relu(name, x)
         if kind != "gelu-new":
             return self.activation(name, x)
-        cube = self.operation(f"{name}.pow", "elementwise", (x,), x.size, x.dtype, saves=(x,))
+        cube = self.power(f"{name}.pow", x)
         inner = self.operation(f"{name}.sum", "elementwise", (x, cube), x.size, x.dtype, passes_gradient=True)
         bent = self.operation(f"{name}.tanh", "elementwise", (inner,), x.size, x.dtype, saves_result=True)
         half = self.operation(f"{name}.half", "elementwise", (x,), x.size, x.dtype)
         more = self.operation(f"{name}.more", "elementwise", (bent,), x.size, x.dtype, passes_gradient=True)
         return self.multiply(name, half, more)
+
+    def power(self, name: str, x: Value) -> Value:
+        """`x ** n`. Saves `x`; backward writes the next lower power, and n times it, besides the gradient.
+
+        Source: PyTorch 2.13, `torch/csrc/autograd/FunctionsManual.cpp`, `pow_backward`.
+        """
+        out = self.value(name, x.size, x.dtype)
+        return self.record(Op(name, "elementwise", (x,), (out,), (x,), backward_workspace=2 * out.byte_size))
 
     def multiply(self, name: str, a: Value, b: Value) -> Value:
         """A product of two tensors. Saves each factor that the other one's gradient needs."""

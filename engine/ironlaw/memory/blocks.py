@@ -22,12 +22,14 @@ class EqualBlocks:
         stage: The pipeline stage.
         every: Blocks per checkpointed segment; 0 where nothing is computed again.
         sharded: Whether PyTorch divides parameters among replicas, and so reduces gradients block by block.
+        away: Whether the inputs of blocks wait in the host's memory.
     """
 
     block: WorkingSet
     stage: Stage
     every: Count
     sharded: bool
+    away: bool = False
 
     @property
     def kept(self) -> Size:
@@ -57,7 +59,7 @@ class EqualBlocks:
 
     @property
     def _unit(self) -> Size:
-        return self.block.entering if self.every else self.block.saved
+        return NOTHING if self.away else self.block.entering if self.every else self.block.saved
 
     @property
     def _kept(self) -> Count:
@@ -79,7 +81,7 @@ class EqualBlocks:
             yield from each("backward, first block", left, block.backward)
             return
         segments = -(-blocks // every)
-        working = (*(size + block.entering for size in block.forward), *block.backward)
+        working = (*block.again, *block.backward)
         own = 1 if block.saves_input else 0
         for name, index in (("last", segments - 1), ("middle", segments - 2), ("first", 0)):
             if index < 0 or (name == "middle" and index == 0):
@@ -102,11 +104,13 @@ class MixedBlocks:
         runs: Kinds in order, each with how many blocks of it follow each other.
         every: Blocks per checkpointed segment; 0 where nothing is computed again.
         in_flight: Micro-batches of a pipeline's stage that are kept at once.
+        away: Whether the inputs of blocks wait in the host's memory.
     """
 
     runs: tuple[tuple[WorkingSet, Count], ...]
     every: Count
     in_flight: Count = 1
+    away: bool = False
 
     @property
     def kept(self) -> Size:
@@ -146,7 +150,7 @@ class MixedBlocks:
         return tuple(block for block, count in self.runs for _ in range(count))
 
     def _unit(self, block: WorkingSet) -> Size:
-        return block.entering if self.every else block.saved
+        return NOTHING if self.away else block.entering if self.every else block.saved
 
     @cached_property
     def _places(self) -> tuple[tuple[int, WorkingSet, Size, Size], ...]:
@@ -184,8 +188,8 @@ class MixedBlocks:
             name = {blocks - 1: f"last {what}", 0: f"first {what}"}.get(number, f"{what} {number + 1}")
             sizes = block.backward
             if self.every:
-                sizes = (*(size + block.entering for size in block.forward), *sizes)
-                kept = kept + (NOTHING if block.saves_input else block.entering)
+                sizes = (*block.again, *sizes)
+                kept = kept + (NOTHING if self.away or block.saves_input else block.entering)
             yield from each(f"backward, {name}", base + kept + after, sizes)
 
     def _segments(self, base: Size) -> Iterator[Candidate]:
@@ -200,7 +204,7 @@ class MixedBlocks:
                 here = inputs + (own[0].entering * -1 if own[0].saves_input else NOTHING)
                 for block in dict.fromkeys(own):
                     rest = total(one.saved for one in own) + block.saved * -1
-                    working = (*(size + block.entering for size in block.forward), *block.backward)
+                    working = (*block.again, *block.backward)
                     yield from each(f"backward, {name} segment", base + here + done + rest, working)
             inputs, done, behind = inputs + own[0].entering * -1, done + total(one.gradients for one in own), own
 

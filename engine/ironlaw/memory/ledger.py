@@ -11,8 +11,9 @@ from ironlaw.config.layout import Stage
 from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.config.setup import as_setup
-from ironlaw.core.sizes import NOTHING, Size, as_size
+from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes, Count
+from ironlaw.graph.checkpointing import NONE
 from ironlaw.graph.ir import Section
 from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
@@ -22,7 +23,7 @@ from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
-from ironlaw.memory.tensors import MemoryLedger, MemoryPlan, Saved
+from ironlaw.memory.tensors import MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
 
@@ -75,7 +76,6 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         parts = tuple(compiled(part) for part in parts)
     static = tuple(static_tensors(c, stage))
     fate = _gradient_fate(c)
-    selective = c.checkpointing.kind == "selective"
     on_device = [tensor for tensor in static if tensor.place == "device"]
     whole = fully_sharded(c, stage)
     if is_fully_sharded(c):  # what is gathered is there at some moments only
@@ -83,7 +83,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     gradients = sum(t.bytes for t in on_device if t.component == "gradients" and t.part != "sum")
     passing = 0 if fate == "present" and not _reduced_once(c) else gradients
     workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if c.framework.backend == "cuda" else (0, 0)
-    sets = [_working_set(c, part, fate, selective=selective) for part in parts]
+    sets = [_working_set(c, part, fate) for part in parts]
     # A table that is looked up and multiplied by has two gradients, where it is trained.
     tied = stage.model.tied and stage.first and stage.last and any(op.trains for op in parts[0].ops)
     step = StepMemory(
@@ -102,6 +102,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         whole=whole,
         logits=_held_logits(c, parts) if stage.last else NOTHING,
         linear=linear_loss(c, parts[-1]) if stage.last else None,
+        leaf=total(one.byte_size for one in _leaf(c, stage, parts)),
     )
     return MemoryPlan(
         static=static,
@@ -119,11 +120,11 @@ def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> Equ
     """What the stage's blocks keep and need; `sets` are those of its kinds, or in order where parts are frozen."""
     every, sharded = c.checkpointing.every, is_fully_sharded(c)
     if len(sets) == 1:
-        return EqualBlocks(sets[0][0], stage, every, sharded)
+        return EqualBlocks(sets[0][0], stage, every, sharded, c.checkpointing.away)
     if c.adaptation.everything:
         of_kind = dict(zip((layer for layer, _ in stage.model.kinds), (one for one, _ in sets), strict=True))
         sets = [(of_kind[layer], count) for layer, count in stage.model.stack]
-    return MixedBlocks(tuple(sets), every, stage.in_flight)
+    return MixedBlocks(tuple(sets), every, stage.in_flight, c.checkpointing.away)
 
 
 def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
@@ -132,11 +133,12 @@ def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
     return made[0].byte_size if c.loss.kept else NOTHING
 
 
-def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
+def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
+    policy = c.checkpointing if part.name == "block" else NONE
     if not is_fully_sharded(c):
-        return working_set(part, c.gradients, fate, selective=selective)
+        return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
-    one = working_set(part, c.gradients, "accrue", selective=selective)
+    one = working_set(part, c.gradients, "accrue", policy=policy)
     left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
     return replace(one, gradients=as_size(left))
 
@@ -178,6 +180,7 @@ def _update_bytes(c: Setup, stage: Stage) -> Bytes:
 def _saved_tensors(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Saved]:
     """What is kept at the end of the forward pass, when the backward pass of the oldest micro-batch begins."""
     policy = c.checkpointing
+    yield from _leaf(c, stage, parts)
     for part in parts:
         count = stage.in_flight
         if part.name == "head" and (linear := linear_loss(c, part)):
@@ -190,8 +193,19 @@ def _saved_tensors(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterat
             kept, count = (part.input,), -(-count // policy.every)
         elif part.name == "head" and c.loss.chunks > 1 and part.input:
             kept = (part.input,)
+        place: Place = "host" if policy.away and part.name == "block" else "device"
         for value in kept:
-            yield Saved(value.name, value.component, value.size, value.dtype, count, part.name)
+            yield Saved(value.name, value.component, value.size, value.dtype, count, part.name, place)
+
+
+def _leaf(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Saved]:
+    """The first block's input, where nothing before it is trained and others wait in the host's memory.
+
+    It is made to have a gradient, for which PyTorch's graph holds the tensor itself.
+    """
+    block = next(part for part in parts if part.name == "block")
+    if c.checkpointing.away and stage.first and block.input and not any(op.trains for op in parts[0].ops):
+        yield Saved("embedded", "activations", block.input.size, block.input.dtype, stage.in_flight, "embedding")
 
 
 def _scalar(value: Bytes) -> float:

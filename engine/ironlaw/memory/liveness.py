@@ -9,12 +9,15 @@ else refers to the first, and otherwise into a new tensor.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
+from ironlaw.graph.checkpointing import NONE, Checkpointing
 from ironlaw.graph.ir import Op, Section, Value
+from ironlaw.graph.kernels import recomputed
 from ironlaw.numerics.dtypes import DType
 
 GradientFate = Literal["accrue", "present", "dropped"]
@@ -35,6 +38,8 @@ class WorkingSet:
         backward: Alive while each operation runs backward, with parameter gradients of this occurrence.
         gradients: Parameter gradients that backward leaves behind.
         saves_input: Whether the section's input is among what is saved.
+        again: Alive while a checkpoint computes each operation again, with the gradients that are there when the first
+            operation that needs something saved begins its backward.
     """
 
     saved: Size
@@ -45,30 +50,41 @@ class WorkingSet:
     backward: tuple[Size, ...]
     gradients: Size
     saves_input: bool
+    again: tuple[Size, ...]
 
 
 @lru_cache(maxsize=512)
-def working_set(section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False) -> WorkingSet:
+def working_set(section: Section, gradients: DType, fate: GradientFate, *, policy: Checkpointing = NONE) -> WorkingSet:
     """The working set of a section.
 
     Args:
         section: The operations.
         gradients: Format of parameter gradients.
         fate: Where parameter gradients go.
-        selective: Whether the attention region is recomputed in backward instead of saved.
+        policy: What is thrown away of the section and computed again.
     """
-    kept = kept_values(section, selective=selective)
+    kept = kept_values(section, selective=policy.kind == "selective")
+    held: tuple[Value, ...] = ()
+    again, entering = recomputed(section), () if section.input is None else (section.input.storage,)
+    if policy.reentrant:  # its frames hold them until the section's backward is over
+        again, held = section.ops, (*entering, section.output.storage)
+        kept = tuple(dict.fromkeys((*kept, *entering)))
+    # An input that comes back from the host is an argument of what computes the section again.
+    there = (*kept, *entering) if policy.away else kept
     trained = sum(op.trains for op in section.ops)
     left = as_size(gradients.bytes(trained)) if fate == "accrue" else NOTHING
+    back = _Backward(section, gradients, fate, kept, held)
+    backward = undominated(back.run())
     return WorkingSet(
         saved=_total(kept),
         casts=_total(value for value in kept if value.component == "casts"),
         entering=section.input.byte_size if section.input else NOTHING,
         forward=undominated(_forward(section, kept)),
         passing=undominated(_forward(section, ())),
-        backward=undominated(_Backward(section, gradients, fate, kept).run()),
+        backward=backward,
         gradients=left,
         saves_input=section.input in kept,
+        again=undominated(size + back.waiting for size in islice(_forward(section, there), len(again))),
     )
 
 
@@ -99,7 +115,7 @@ def _total(values: Iterable[Value]) -> Size:
 def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
     last_use: dict[Value, int] = {}
     for index, op in enumerate(section.ops):
-        for value in (*op.outputs, *op.inputs):
+        for value in (*op.outputs, *op.inputs, *op.holds):
             last_use[value.storage] = index
     if section.name == "head":
         # The model's forward function holds its logits until it returns.
@@ -116,24 +132,38 @@ def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
 class _Backward:
     """One pass over a section in reverse, with the gradients that are alive."""
 
-    def __init__(self, section: Section, gradients: DType, fate: GradientFate, kept: tuple[Value, ...]) -> None:
+    def __init__(
+        self,
+        section: Section,
+        gradients: DType,
+        fate: GradientFate,
+        kept: tuple[Value, ...],
+        held: tuple[Value, ...] = (),
+    ) -> None:
         self._section = section
         self._dtype = gradients
         self._fate = fate
         self._kept = set(kept)
+        self._held = held
         self._owner: dict[Value, int] = {}
         self._storages: dict[int, Size] = {}
         self._next = 0
+        self.waiting = NOTHING
 
     def run(self) -> Iterable[Size]:
         ops = self._section.ops
         saved_until = self._saved_until()
         self._new(self._section.output)
+        if self._held:  # so is the gradient that it was called with
+            self.waiting = self._alive()
+            self._owner[replace(self._section.output, name="held")] = self._next
         accrued = 0
         for index in range(len(ops) - 1, -1, -1):
             op = ops[index]
             if not any(value in self._owner for value in op.outputs):
                 continue
+            if self.waiting == NOTHING and (op.saved or op.weights):
+                self.waiting = self._alive()
             base = saved_until[index] + as_size(self._dtype.bytes(accrued)) + self._parameter_gradient(op)
             step = self._through_chain if op.kind == "chain" else self._propagate
             yield from (base + extra for extra in step(op))
@@ -143,7 +173,7 @@ class _Backward:
     def _saved_until(self) -> list[Size]:
         """Saved bytes still alive while the operation at each index runs backward."""
         totals: list[Size] = []
-        seen: dict[Value, None] = {}
+        seen: dict[Value, None] = dict.fromkeys(self._held)
         recomputed: dict[Value, None] = {}
         for op in self._section.ops:
             seen |= dict.fromkeys(value for value in op.saved if value in self._kept)

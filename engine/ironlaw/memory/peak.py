@@ -37,6 +37,7 @@ class StepMemory:
         whole: Groups of parameters that sharding has whole for a while.
         logits: Bytes of logits that are held through the backward pass although nothing in it needs them.
         linear: What a fused linear loss holds, if it is one.
+        leaf: The first block's input, where it is held besides.
     """
 
     stage: Stage
@@ -52,6 +53,7 @@ class StepMemory:
     whole: FullySharded
     logits: Size = NOTHING
     linear: LinearLoss | None = None
+    leaf: Size = NOTHING
 
     def candidates(self) -> tuple[Candidate, ...]:
         """What is allocated at every moment that may be the peak, in the order of the step."""
@@ -63,7 +65,9 @@ class StepMemory:
 
     def _moments(self) -> Iterator[Candidate]:
         blocks = self.blocks
-        before = self.sets["embedding"].saved * self.stage.in_flight if self.stage.first else NOTHING
+        before = self.leaf
+        if self.stage.first:
+            before = before + self.sets["embedding"].saved * self.stage.in_flight
         if self.whole.ahead:  # where all is trained, the backward pass holds as much and gradients besides
             yield Candidate("forward, first gather", before, NOTHING)
             yield Candidate("forward, last gather", before + blocks.before_last, NOTHING)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ironlaw.core.arrays import maximum, numbers
 from ironlaw.core.errors import EngineError
-from ironlaw.core.sizes import Size, power_of_two
+from ironlaw.core.sizes import Size, power_of_two, total
 from ironlaw.core.units import Bytes, Count
 from ironlaw.numerics.dtypes import DType
 
@@ -61,6 +61,12 @@ class Saved:
     dtype: DType
     count: Count
     part: str
+    place: Place = "device"
+
+    @property
+    def byte_size(self) -> Size:
+        """Bytes of all occurrences."""
+        return self.size * (self.dtype.bits // 8 * self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +122,22 @@ class MemoryPlan:
 
     @cached_property
     def saved_sums(self) -> dict[str, Size]:
-        """Bytes of each saved component, as polynomials."""
+        """Bytes on the device of each saved component, as polynomials."""
         sums: dict[str, Size] = {}
-        for tensor in self.saved:
-            size = tensor.size * (tensor.dtype.bits // 8 * tensor.count)
+        for tensor in (tensor for tensor in self.saved if tensor.place == "device"):
+            size = tensor.byte_size
             sums[tensor.component] = sums[tensor.component] + size if tensor.component in sums else size
         return sums
+
+    @cached_property
+    def static_host(self) -> Bytes:
+        """Bytes of fixed tensors in the host's memory."""
+        return sum(tensor.bytes for tensor in self.static if tensor.place == "host")
+
+    @cached_property
+    def saved_host(self) -> Size:
+        """Bytes of saved tensors there."""
+        return total(tensor.byte_size for tensor in self.saved if tensor.place == "host")
 
     @cached_property
     def front(self) -> tuple[Candidate, ...]:
@@ -164,7 +180,7 @@ class MemoryLedger:
     def tensors(self) -> tuple[Tensor, ...]:
         """Everything the step keeps, with what is offloaded to the host."""
         saved = (
-            Tensor(t.name, t.component, t.size(self.batch, self.sequence), t.dtype, t.count, t.part)
+            Tensor(t.name, t.component, t.size(self.batch, self.sequence), t.dtype, t.count, t.part, place=t.place)
             for t in self.plan.saved
         )
         return (*self.plan.static, *saved)
@@ -219,7 +235,7 @@ class MemoryLedger:
     @property
     def host_bytes(self) -> Bytes:
         """Bytes offloaded to the host."""
-        return sum(tensor.bytes for tensor in self.plan.static if tensor.place == "host")
+        return self.plan.static_host + self.plan.saved_host(self.batch, self.sequence)
 
     @property
     def workspace_bytes(self) -> Bytes:

@@ -31,7 +31,7 @@ from ironlaw.time.compiled import Work, compile_work
 from ironlaw.time.fp8 import weight_cast_bytes
 from ironlaw.time.phases import micro_batch_kernels
 from ironlaw.time.token_products import Rows
-from ironlaw.time.update import offload_seconds, update_time
+from ironlaw.time.update import away_seconds, offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6
 """Seconds between two kernels that wait in the device's queue. An assumption; CUDA graphs reach about 1 microsecond."""
@@ -95,7 +95,7 @@ class StepTime(Achieved):
         recompute: Of what checkpointing runs again.
         update: Of the optimizer.
         host: Seconds the host needs to issue all kernels, running beside the device.
-        offload: Seconds that device and host then wait for the optimizer's step in host memory.
+        offload: Seconds that device and host then wait for what is in host memory.
         model_flops: Matrix products that the mathematics needs, by the exact operation list.
     """
 
@@ -163,6 +163,7 @@ class StepPlan:
         model_flops: Matrix products of a micro-batch by the exact operation list.
         recomputed_flops: What is computed again.
         convention: FLOPs per token by the rule `6 N + 12 L h T`: the constant, and the part per T.
+        away: Bytes of blocks' inputs that wait in the host's memory.
     """
 
     setup: Setup
@@ -176,6 +177,7 @@ class StepPlan:
     model_flops: Polynomial
     recomputed_flops: Polynomial
     convention: tuple[float, float]
+    away: Size = NOTHING
 
     @property
     def model(self) -> Transformer:
@@ -212,6 +214,10 @@ class StepPlan:
                 memory = memory + waiting * times
                 launches = launches + kernels * times
                 seconds[phase] = seconds[phase] + (busy + waiting + kernels * KERNEL_GAP) * times
+        offloaded = offload_seconds(self.setup, self.stage, seconds["backward"])
+        if self.away.terms:
+            moved, back = self.away(batch, sequence) * accumulate, seconds["backward"] + seconds["recompute"]
+            offloaded = offloaded + away_seconds(self.setup, moved, seconds["forward"], back)
         at = point(batch, sequence)
         tokens = at[2] * accumulate
         return StepTime(
@@ -223,7 +229,7 @@ class StepPlan:
             recompute=seconds["recompute"],
             update=self.update + (accumulate - 1) * self.accumulation + self.update_launches * KERNEL_GAP,
             host=launches * self.host_per_kernel,
-            offload=offload_seconds(self.setup, self.stage, seconds["backward"]),
+            offload=offloaded,
             tokens=tokens,
             model_flops=self.model_flops(at) * accumulate,
             recomputed_flops=self.recomputed_flops(at) * accumulate,
@@ -293,6 +299,9 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
         model_flops=polynomial(model_flops),
         recomputed_flops=polynomial(recomputed_flops),
         convention=_convention(c, stage),
+        away=total(part.input.byte_size * part.count for part in parts if part.name == "block" and part.input)
+        if c.checkpointing.away
+        else NOTHING,
     )
 
 

@@ -10,6 +10,7 @@ from ironlaw.config.choices import Update
 from ironlaw.config.layout import Stage
 from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup
+from ironlaw.core.arrays import maximum
 from ironlaw.core.units import Bytes, BytesPerSecond, Count, Flops, Seconds
 from ironlaw.memory.static import static_tensors, trained_elements, trained_parameters
 from ironlaw.models.transformer import Parameter
@@ -84,6 +85,21 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
     if fused:
         return once
     return max(once, FOREACH_PASSES.get(c.optimizer.name, FOREACH_PASSES["adamw"]) * updated)
+
+
+def away_seconds(c: Setup, moved: Bytes, forward: Seconds, backward: Seconds) -> Seconds:
+    """Seconds that a device waits for inputs of blocks on their way to its host and back, beside its work.
+
+    Args:
+        c: The setup.
+        moved: Bytes that leave in a step's forward passes, and come back in its backward passes.
+        forward: Seconds of the forward passes of a step.
+        backward: Seconds of its backward passes, with what is computed again.
+    """
+    if c.host_link is None:
+        return 0.0
+    each = moved / c.host_link.achievable
+    return maximum(each - forward, 0.0) + maximum(each - backward, 0.0)
 
 
 def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:

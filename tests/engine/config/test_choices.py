@@ -161,7 +161,11 @@ def test_the_chapters_count_is_under_half_of_the_exact_one() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checkpointing": "every:0"}, "checkpointing 'every:0' is unknown; allowed: none, selective, full, every:K"),
+        (
+            {"checkpointing": "every:0"},
+            "checkpointing 'every:0' is unknown; allowed: none, selective, full, full-offload, reentrant, "
+            "reentrant-offload, every:K",
+        ),
         ({"loss": "chunked"}, "loss 'chunked' is unknown; allowed: full, fused, fused-linear, chunked:K"),
         ({"loss": "chunked:-2"}, "loss 'chunked:-2' is unknown; allowed: full, fused, fused-linear, chunked:K"),
         ({"accumulate": 0}, "accumulate 0 is not allowed"),

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ironlaw import training_memory
-from tests.engine.memory.adapted import LLAMA, forward, llama, with_adapters
+from tests.engine.memory.adapted import FORMATS, LLAMA, forward, llama, with_adapters
 
 SHAPE = replace(LLAMA, layers=4, hidden=128, head_size=32, ffn=344, max_seq=256)
 BATCH, SEQUENCE = 4, 128
@@ -57,15 +57,18 @@ class Storages(TorchDispatchMode):  # type: ignore[no-untyped-call]
 @pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:.*use_cache")
 @pytest.mark.parametrize("method", ["lora", "full"])
-@pytest.mark.parametrize("checkpointing", ["full", "none"])
-def test_the_peak_is_that_of_the_storages(checkpointing: str, method: str) -> None:
-    network = llama(SHAPE, torch.float32)
+@pytest.mark.parametrize("checkpointing", ["full", "reentrant", "none"])
+@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+def test_the_peak_is_that_of_the_storages(precision: str, checkpointing: str, method: str) -> None:
+    """But for scalars, positions and shifted targets, of which the engine counts none at the peak."""
+    base = "16-bit" if precision == "bf16" else "fp32"
+    network = llama(SHAPE, FORMATS[base])
     words: dict[str, Any] = {}
     if method == "lora":
         network = with_adapters(network, "all-linear")
-        words = {"method": "lora", "lora_rank": 4, "base_format": "fp32"}
-    if checkpointing == "full":
-        network.gradient_checkpointing_enable({"use_reentrant": False})
+        words = {"method": "lora", "lora_rank": 4, "base_format": base}
+    if checkpointing != "none":
+        network.gradient_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
         network.enable_input_require_grads()
     update = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], foreach=True)
     with Storages([*network.parameters(), *network.buffers()]) as storages:
@@ -77,7 +80,7 @@ def test_the_peak_is_that_of_the_storages(checkpointing: str, method: str) -> No
             update.step()
             update.zero_grad(set_to_none=True)
     ledger = training_memory(
-        SHAPE, batch=BATCH, sequence=SEQUENCE, backend="cpu", precision="fp32", update="foreach",
+        SHAPE, batch=BATCH, sequence=SEQUENCE, backend="cpu", precision=precision, update="foreach",
         checkpointing=checkpointing, **words,
     )  # fmt: skip
-    assert ledger.allocated_peak == pytest.approx(storages.peak, rel=0.001)
+    assert 0 <= storages.peak - ledger.allocated_peak < 2**11

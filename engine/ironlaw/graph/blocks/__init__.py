@@ -38,6 +38,7 @@ def sections(
     adaptation: Adaptation = FULL,
     loss: LossForm = "full",
     logits: LogitsFormat | None = None,
+    input_gradient: bool = False,
 ) -> tuple[Section, ...]:
     """The forward pass of one training step as sections of operations: embedding, block, norm, head.
 
@@ -54,6 +55,7 @@ def sections(
         adaptation: What is trained.
         loss: How head and loss are computed.
         logits: What becomes of the logits before the loss.
+        input_gradient: Whether the first block's input has a gradient although nothing before it is trained.
 
     Raises:
         EngineError: For an unknown attention, framework or backend, a dropout outside [0, 1).
@@ -78,7 +80,7 @@ def sections(
     outside, beside = (None, ()) if adaptation.everything else by_layer(model, adaptation)
     embedding = parts.embedding(model, tape("", outside), dropout if by_hand or flat else 0.0)
     blocks = [block(layer, count) for layer, count in model.kinds] if adaptation.everything else []
-    passes = any(op.trains for op in embedding.ops)
+    passes = input_gradient or any(op.trains for op in embedding.ops)
     in_order = (layer for layer, count in model.stack for _ in range(count))
     for (layer, training), alike in groupby(zip(in_order, beside, strict=bool(beside))):
         # The first block after all that is frozen sees an input without gradient; those after it do not.

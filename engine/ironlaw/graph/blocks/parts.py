@@ -62,15 +62,21 @@ def block(m: Transformer, layer: Layer, count: Count, tape: Tape, attention: Par
     def normed(name: str, x: Value, there: bool) -> Value:
         return norm(tape, name, x, layer.norm, m.hidden, bias=layer.bias) if there else x
 
+    def ran(part: Part, x: Value) -> Value:
+        y = part(tape, x)
+        if not tape.by_hand:
+            tape.holding(x)
+        return y
+
     x = tape.hidden("input", m.hidden)
     before = normed("ln_1", x, layer.before)
-    y = normed("ln_1_after", attention(tape, before), layer.after)
+    y = normed("ln_1_after", ran(attention, before), layer.after)
     if layer.parallel:
         second = before if layer.shared_norm else normed("ln_2", x, layer.before)
     x = tape.add("residual_1", x, y)
     if not layer.parallel:
         second = normed("ln_2", x, layer.before)
-    tape.add("residual_2", x, normed("ln_2_after", mlp(tape, second), layer.after))
+    tape.add("residual_2", x, normed("ln_2_after", ran(mlp, second), layer.after))
     return tape.section("block", count)
 
 
@@ -158,7 +164,7 @@ def _rms_norm(tape: Tape, name: str, x: Value, kind: Norm, width: Count, rows: S
     tensor of its own.
     """
     wide = tape.cast(name, x, FP32)
-    squares = tape.operation(f"{name}.pow", "elementwise", (wide,), wide.size, FP32, saves=(wide,))
+    squares = tape.power(f"{name}.pow", wide)
     variance = tape.operation(f"{name}.mean", "reduce", (squares,), rows, FP32)
     scale = tape.operation(f"{name}.rsqrt", "elementwise", (variance,), rows, FP32, saves_result=True)
     normalized = tape.multiply(f"{name}.normalized", wide, scale)
