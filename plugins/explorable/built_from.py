@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorable.figures.options import FiguresOptions
-from explorable.live.build.rooms import shared_files
+from explorable.live.build.rooms import Written, shared_files
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import digest, fingerprint
 from explorable.shared.scan import scan
@@ -48,7 +48,7 @@ class Sources:
             parts = [self.configuration.parent / included.file for included in shown.included]
             if self.live and (acts := shown.named("act")):
                 folder = self.docs / self.live.acts_dir
-                parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
+                parts += [*shared_files(folder), *(folder / Written.read(name).folder for name in acts)]
             if self.figures:
                 figures = self.docs / self.figures.figures
                 parts += [figures / f"{name.replace('-', '_')}.py" for name in shown.named("figure", "instrument")]

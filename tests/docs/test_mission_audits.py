@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit, audit_charts, audit_reflection, cloud, cloud_wall
+from docs.acts.missions import audit_reflection, cloud, cloud_wall
 from docs.acts.missions.facts import settings
-from docs.acts.missions.tracks import TRACKS
+from docs.acts.missions.tracks import tracks
+from docs.acts.state_audit import act as audit
+from docs.acts.state_audit import charts
 from ironlaw import estimate, setup
 from tests.conftest import FULL
 from tests.docs.acts import loaded, number, state_of
 
-NAMES = [track.name for track in TRACKS]
-BY_NAME = {track.name: track for track in TRACKS}
+NAMES = [track.name for track in tracks()]
+BY_NAME = {track.name: track for track in tracks()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,20 +43,20 @@ def test_the_temporary_tensors_of_the_cluster_are_a_few_of_the_largest() -> None
 
 
 def test_every_part_has_a_line_a_name_a_color_and_an_option() -> None:
-    for track in TRACKS:
+    for track in tracks():
         parts = {part for one in settings(track.audit.levers) for part in track.audit.account(one).parts}
         assert parts <= set(audit.NAMES)
-        assert parts <= set(audit_charts.PARTS)
+        assert parts <= set(charts.PARTS)
         blank = audit_reflection.reflections(track.audit)[0].blanks[1]
         assert parts <= {option.value for option in blank.options}
     fullest = max(settings(BY_NAME["cloud"].audit.levers), key=lambda one: len(cloud.account(one).parts))
     view: Any = shown(name="cloud", **fullest)
     lines = len(cloud.account(fullest).parts) + 2
-    assert len(view["data"]["bars"]) == lines == 10, "cloud_state_audit/charts.py draws so many"
+    assert len(view["data"]["bars"]) == lines == charts.ROWS["cloud"]
 
 
 def shown(name: str, **controls: Any) -> Any:
-    act = loaded(f"{name}-state-audit")
+    act = loaded(f"state-audit: {name}")
     return act.compute(state_of(act, 12, revealed=True, **controls))
 
 

@@ -26,12 +26,12 @@ from docs.acts.missions import (
 )
 from docs.acts.missions.facts import position, settings, start_of
 from docs.acts.missions.found import FOUND
-from docs.acts.missions.tracks import TRACKS
 from explorable.live.build.description import describe
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import accelerator
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, public_text, state_of, view_box
 from tools import missions, missions_table
+from tools.missions import TRACKS
 
 NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
@@ -59,7 +59,7 @@ def test_what_is_written_down_is_what_the_search_finds(name: str, part: str) -> 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -> None:
-    act = loaded(f"{name}-{FOLDERS[part]}")
+    act = loaded(f"{FOLDERS[part]}: {name}")
     best: Any = act.compute(state_of(act, 1, revealed=True, **FOUND[name][part].setting))
     start: Any = act.compute(state_of(act, 1, revealed=True))
     assert best["share"] == pytest.approx(1, rel=1e-6)
@@ -214,7 +214,7 @@ def test_the_table_has_a_line_for_each_part_and_the_time_that_a_script_needed(tm
 
 @cache
 def audit_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-state-audit")
+    return loaded(f"state-audit: {name}")
 
 
 def audited(name: str, **controls: Any) -> Any:
@@ -383,7 +383,7 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
     boxes = set()
     for chart in ("each", "waterfall"):
         for data in (closed["data"], view["data"]):
-            svg = drawn(f"{name}-state-audit", chart, data)
+            svg = drawn(f"state-audit: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
@@ -394,7 +394,7 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
 
 @cache
 def race_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-pipeline-race")
+    return loaded(f"pipeline-race: {name}")
 
 
 def raced(name: str, moves: Any = 0, **controls: Any) -> Any:
@@ -484,7 +484,7 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     boxes = set()
     for chart in ("boxes", "change"):
         for data in (closed["data"], raced(name)["data"]):
-            svg = drawn(f"{name}-pipeline-race", chart, data)
+            svg = drawn(f"pipeline-race: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
@@ -495,7 +495,7 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
 
 @cache
 def wall_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-scaling-wall")
+    return loaded(f"scaling-wall: {name}")
 
 
 def walled(name: str, **controls: Any) -> Any:
@@ -713,7 +713,7 @@ def test_a_wall_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     boxes = set()
     for chart in ("curve", "scaling"):
         for data in (closed["data"], walled(name)["data"]):
-            svg = drawn(f"{name}-scaling-wall", chart, data)
+            svg = drawn(f"scaling-wall: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
