@@ -71,6 +71,23 @@ class Sources:
         return digest(fingerprint(sources), *map(str, sources), *structure, terms)
 
 
+class Pages:
+    """What each page was last built from, over the builds of a server."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, str] = {}
+        self._building: dict[str, str] = {}
+
+    def changed(self, sources: Sources, texts: Mapping[str, str]) -> set[str]:
+        """The pages, of all that there are, which a build that begins now has to make."""
+        self._building = dict(sources.hashes(texts))
+        return {page for page, now in self._building.items() if self._built.get(page) != now}
+
+    def built(self) -> None:
+        """Count them as made."""
+        self._built = self._building
+
+
 def _structure(text: str) -> Iterator[str]:
     """What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
     page = scan(text)

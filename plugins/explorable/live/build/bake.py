@@ -139,7 +139,7 @@ def _load(source: str, filename: str) -> ModuleType:
     return module
 
 
-def chart_of(module: ModuleType, name: str, parameter: str) -> Any:
+def chart_of(module: ModuleType, name: str, parameter: str = "") -> Any:
     """The chart that a function of `charts.py` makes, of the act's parameter if it takes one."""
     function = getattr(module, name, None)
     if not callable(function):
