@@ -445,7 +445,6 @@ def test_the_story_of_the_cluster_is_that_of_its_bench() -> None:
     assert rent is not None
     dollars = f"${start_of(track.audit.levers)['gpus'] * rent.dollars:,.0f} an hour"  # type: ignore[operator]
     assert dollars in track.audit.situation
-    assert dollars in track.crisis
     busy = 100 * track.wall.plan(start_of(track.wall.levers)).network
     assert f"saturated {busy:.0f} % of the time" in wall_act("cloud").act.situation
     verdict: Any = wall_act("cloud").reveal(state_of(wall_act("cloud"), 1, revealed=True))

@@ -184,7 +184,7 @@ async function waitForText(browser, words) {
 }
 
 /** @param {import("../harness/browser.mjs").Browser} browser */
-async function kept(browser) {
+export async function kept(browser) {
   await browser.waitFor(() => document.querySelector("live-keep")?.textContent?.startsWith("This book is kept"), COPY_LIMIT_MS, KEPT);
 }
 
