@@ -5,8 +5,8 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { actReady } from "./act_page.mjs";
-import { ACT_3, LEDGER, ledgerDocument, number, open } from "./lab_page.mjs";
-import { kept } from "./offline.mjs";
+import { ACT_3, LEDGER, ledgerDocument, lever, number, open } from "./lab_page.mjs";
+import { COPY_LIMIT_MS } from "./offline.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 const MOMENT = Date.UTC(2026, 10, 23, 3, 5);
@@ -92,7 +92,7 @@ export function earlierSiteTests({ widely }) {
       await open(all, String(page));
       assert.equal(await browser.of(number, (input) => input.value), said, page);
     }
-    assert.equal(await browser.of('live-act [data-toggle="prefetch"] input, live-act input[name$="prefetch"]', (input) => input.checked), true);
+    assert.equal(await browser.of(lever("Prefetching"), (input) => input.checked), true);
 
     await browser.open(server.base + PAGE);
     const snippet = new Snippet(browser, "vanish");
@@ -104,10 +104,12 @@ export function earlierSiteTests({ widely }) {
   widely("earlier site: a copy of the book that it kept is known, and brought up to date", async ({ browser, server }) => {
     const before = await browser.eval(keepEarlier, server.base);
     await browser.open(server.base);
-    await kept(browser);
-    const names = await browser.eval(() => caches.keys());
-    assert.equal(names.length, 2);
-    assert.ok(names.includes(before), "the release before stays for its tabs");
+    await browser.waitFor(async () => {
+      const names = (await caches.keys()).filter((name) => name.startsWith("iron-law-book"));
+      const lists = await Promise.all(names.map(async (name) => (await caches.open(name)).match(new URL("offline.json", location.href).href)));
+      return lists.filter(Boolean).length === 2;
+    }, COPY_LIMIT_MS, "the whole of this release");
+    assert.ok((await browser.eval(() => caches.keys())).includes(before), "the release before stays for its tabs");
     server.lose(true);
     await browser.open(server.base + ACT_3);
     await actReady(browser);
