@@ -14,9 +14,10 @@ from pathlib import Path
 from docs.acts.missions import audit_score, race_score, wall_score
 from docs.acts.missions.facts import Found, Levers, Setting, Track, settings, words
 from docs.acts.missions.search import UnsolvedError, found
-from docs.acts.missions.tracks import TRACKS
+from docs.acts.missions.tracks import tracks
 from explorable import live
 
+TRACKS = tracks()
 FILE = Path(__file__).parents[1] / "docs/acts/missions/found.py"
 HEADER = '''"""What the search over every setting found. Written by `python -m tools.missions`; do not edit."""
 

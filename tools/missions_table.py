@@ -13,13 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from docs.acts.missions.audit import audit_act
 from docs.acts.missions.facts import Levers, Setting, Track, position, settings, start_of
-from docs.acts.missions.race import race_act
-from docs.acts.missions.tracks import TRACKS
-from docs.acts.missions.wall import wall_act
+from docs.acts.pipeline_race.act import race_act
+from docs.acts.scaling_wall.act import wall_act
+from docs.acts.state_audit.act import audit_act
 from explorable import live
-from tools.missions import Results, judge, parts_of, search
+from tools.missions import TRACKS, Results, judge, parts_of, search
 
 ACTS = {"audit": audit_act, "race": race_act, "wall": wall_act}
 OBSTACLES = {

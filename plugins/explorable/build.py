@@ -61,6 +61,7 @@ class Build:
         own = self.use_book()
         located = LocateExtension(self.root)
         self.site = Site(self.root, docs, located, serving)
+        self._links = set[Path]()
         self._colors = bool(own.colors and not own.styles)
         yield Offer(located, styles=[COLORS] * self._colors)
         for part in self.parts.values():
@@ -69,9 +70,23 @@ class Build:
             located.known |= extension.constructs
             yield Offer(extension)
 
-    def publishes(self, source: str) -> bool:
-        """Whether a file of the docs folder may be part of the site: what acts are made of is not."""
-        return "live" not in self.parts or not source.startswith(f"{self.given.acts}/")
+    def publishes(self, source: str, path: Path | None) -> bool:
+        """Whether a file of the docs folder may be part of the site.
+
+        What acts are made of is not, and what a symbolic link leads to is no file of the book: that is said, once.
+        """
+        link = path and intake.link_to(path, self.site.docs)
+        if link and link not in self._links:
+            strict.warning("%s", intake.followed(link, self.root))
+            self._links.add(link)
+        return not link and ("live" not in self.parts or not source.startswith(f"{self.given.acts}/"))
+
+    def undecodable(self, path: Path | None) -> str:
+        """What is wrong with a page that is not UTF-8, which is said too; "" for every other."""
+        bad = path and intake.undecodable(path, self.root)
+        if bad:
+            strict.warning("%s", bad)
+        return str(bad or "")
 
     def files(self, pages: Sequence[Page]) -> list[Asset]:
         """What the site needs besides its pages."""

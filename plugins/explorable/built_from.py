@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorable.figures.options import FiguresOptions
-from explorable.live.build.rooms import shared_files
+from explorable.live.build.rooms import Written, shared_files
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import digest, fingerprint
 from explorable.shared.scan import scan
@@ -48,7 +48,7 @@ class Sources:
             parts = [self.configuration.parent / included.file for included in shown.included]
             if self.live and (acts := shown.named("act")):
                 folder = self.docs / self.live.acts_dir
-                parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
+                parts += [*shared_files(folder), *(folder / Written.read(name).folder for name in acts)]
             if self.figures:
                 figures = self.docs / self.figures.figures
                 parts += [figures / f"{name.replace('-', '_')}.py" for name in shown.named("figure", "instrument")]
@@ -69,6 +69,23 @@ class Sources:
         terms = texts.get(self.figures.glossary, "") if self.figures else ""
         sources = [self.configuration, *watched, *data, *theme]
         return digest(fingerprint(sources), *map(str, sources), *structure, terms)
+
+
+class Pages:
+    """What each page was last built from, over the builds of a server."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, str] = {}
+        self._building: dict[str, str] = {}
+
+    def changed(self, sources: Sources, texts: Mapping[str, str]) -> set[str]:
+        """The pages, of all that there are, which a build that begins now has to make."""
+        self._building = dict(sources.hashes(texts))
+        return {page for page, now in self._building.items() if self._built.get(page) != now}
+
+    def built(self) -> None:
+        """Count them as made."""
+        self._built = self._building
 
 
 def _structure(text: str) -> Iterator[str]:

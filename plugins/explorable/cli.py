@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="explorable", description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     checked = commands.add_parser("check", help="load an act, try its options and draw its charts")
-    checked.add_argument("folder", type=Path, help="the folder of the act, e.g. docs/acts/an_act")
+    check.add_arguments(checked)
     new = commands.add_parser("new", help="begin something new")
     new.add_argument("what", choices=["act"])
     new.add_argument("name", help='lower-case letters, digits and "-"')
@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return verify(given.site)
     if given.command == "finish":
         return finish_site(given.site, given.manifest)
-    return check.check(given.folder) if given.command == "check" else new_act(given.name, given.acts)
+    if given.command == "check":
+        return check.check(given.folder, given.parameter)
+    return new_act(given.name, given.acts)
 
 
 def prepare_site(file: Path | None) -> int:

@@ -16,7 +16,7 @@ import yaml
 from markdown import Markdown
 
 from explorable import prepared
-from explorable.build import Build, strict
+from explorable.build import Build
 from explorable.config import Configuration, Heading
 from explorable.finish import publish
 from explorable.manifest import FILE, Manifest, PageFacts, Prepared, PreparedPage
@@ -81,10 +81,7 @@ def _pages(config: Configuration, build: Build) -> dict[str, Page]:
     docs = config.docs
     for path in sorted(docs.rglob("*.md")):
         source = path.relative_to(docs).as_posix()
-        if intake.link_to(path, docs) or not build.publishes(source) or "/." in f"/{source}":
-            continue
-        if bad := intake.undecodable(path, config.root):
-            strict.warning("%s", bad)
+        if not build.publishes(source, path) or "/." in f"/{source}" or build.undecodable(path):
             continue
         written = path.read_text(encoding="utf-8-sig")
         url = _address(source, folders=config.folders)

@@ -20,6 +20,7 @@ import { brokenNetworkTests } from "./suites/broken_network.mjs";
 import { ceilingTests } from "./suites/ceilings.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
+import { earlierSiteTests } from "./suites/earlier_site.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
 import { exerciseTests } from "./suites/exercises.mjs";
 import { figureTests } from "./suites/figures.mjs";
@@ -33,6 +34,7 @@ import { loadingTests } from "./suites/loading.mjs";
 import { memoryTests } from "./suites/memory.mjs";
 import { missionTests } from "./suites/missions.mjs";
 import { offlineTests } from "./suites/offline.mjs";
+import { ownWheelsTests } from "./suites/own_wheels.mjs";
 import { pageTests } from "./suites/pages.mjs";
 import { planTests } from "./suites/plan.mjs";
 import { policyTests } from "./suites/policy.mjs";
@@ -48,7 +50,7 @@ import { wrongNumberTests } from "./suites/wrong_number.mjs";
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
 const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, planTests, ceilingTests];
-const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests, wrongNumberTests];
+const around = [pageTests, offlineTests, earlierSiteTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests, ownWheelsTests, wrongNumberTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];
 
 // The browsers end with this process, however it ends.

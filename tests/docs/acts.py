@@ -8,25 +8,30 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from explorable.live.build.bake import _chart, _load, draw
+from explorable.live.build.bake import _load, chart_of, draw
 from explorable.live.build.description import describe
-from explorable.live.build.rooms import act_modules
+from explorable.live.build.rooms import Written, act_modules
 from explorable.live.runtime.acts import LoadedAct, load
 from explorable.live.runtime.measured import MeasuredRecord
 from explorable.live.runtime.program import Program
+from explorable.shared.scan import scan
 
-ACTS = Path(__file__).parents[2] / "docs/acts"
+DOCS = Path(__file__).parents[2] / "docs"
+ACTS = DOCS / "acts"
+SHOWN = sorted({name for page in DOCS.rglob("*.md") for name in scan(page.read_text(encoding="utf-8")).named("act")})
+"""Every act, as pages write it."""
 
 
 def loaded(name: str, *records: MeasuredRecord) -> LoadedAct:
-    """An act by name, with these records in place of those that the build would find."""
-    return load(name, Program(_files(name), records))
+    """An act as a page writes it, with these records in place of those that the build would find."""
+    written = Written.read(name)
+    return load(written.name, Program(files_of(name), records, written.parameter))
 
 
 @cache
-def _files(name: str) -> dict[str, str]:
+def files_of(name: str) -> dict[str, str]:
     """An act's files and their text: finding them parses each, and tests load an act hundreds of times."""
-    return {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / name.replace("-", "_"))}
+    return {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / Written.read(name).folder)}
 
 
 def state_of(
@@ -46,9 +51,10 @@ def state_of(
 
 def drawn(name: str, chart: str, data: dict[str, Any]) -> str:
     """The SVG of a chart with these rows."""
-    path = ACTS / name.replace("-", "_") / "charts.py"
+    written = Written.read(name)
+    path = ACTS / written.folder / "charts.py"
     module = _load(path.read_text(encoding="utf-8"), str(path))
-    svg: str = draw(_chart(module, chart), data, "test")["svg"]
+    svg: str = draw(chart_of(module, chart, written.parameter), data, "test")["svg"]
     return svg
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from docs.acts.missions import wall_score
 from docs.acts.missions.facts import settings
-from docs.acts.missions.tracks import TRACKS
 from explorable.live.runtime.acts import LoadedAct
 from tests.docs.acts import loaded, state_of
 from tools import missions
+from tools.missions import TRACKS
 
 NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
@@ -26,7 +26,7 @@ def searched() -> Any:
 
 @cache
 def audit_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-state-audit")
+    return loaded(f"state-audit: {name}")
 
 
 def audited(name: str, **controls: Any) -> Any:
@@ -36,7 +36,7 @@ def audited(name: str, **controls: Any) -> Any:
 
 @cache
 def race_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-pipeline-race")
+    return loaded(f"pipeline-race: {name}")
 
 
 def raced(name: str, moves: Any = 0, **controls: Any) -> Any:
@@ -46,7 +46,7 @@ def raced(name: str, moves: Any = 0, **controls: Any) -> Any:
 
 @cache
 def wall_act(name: str) -> LoadedAct:
-    return loaded(f"{name}-scaling-wall")
+    return loaded(f"scaling-wall: {name}")
 
 
 def walled(name: str, **controls: Any) -> Any:

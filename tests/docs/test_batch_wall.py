@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from explorable.live.build.bake import _chart, _load, draw
+from explorable.live.build.bake import _load, chart_of, draw
 from explorable.live.build.description import describe
 from explorable.live.runtime.acts import load
 from explorable.live.runtime.program import Program
@@ -31,5 +31,5 @@ def test_the_example_act_computes_judges_and_draws() -> None:
         verdict: Any = act.reveal({**description["state"], "prediction": option["value"]})
         assert verdict["correct"] == (option["value"] == max(fitting))
     charts = FOLDER / "charts.py"
-    drawn = draw(_chart(_load(charts.read_text(encoding="utf-8"), str(charts)), "wall"), view["data"], "test")
+    drawn = draw(chart_of(_load(charts.read_text(encoding="utf-8"), str(charts)), "wall"), view["data"], "test")
     assert drawn["svg"].count("var(--il-memory)") == len(needs)

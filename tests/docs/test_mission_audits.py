@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit, audit_charts, audit_reflection, audit_score, cloud, cloud_wall
+from docs.acts.missions import audit_reflection, audit_score, cloud, cloud_wall
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
-from docs.acts.missions.tracks import TRACKS
+from docs.acts.state_audit import act as audit
+from docs.acts.state_audit import charts
 from explorable.live.build.description import describe
 from ironlaw import estimate, setup
 from tests.conftest import FULL
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, audit_act, audited
+from tools.missions import TRACKS
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,17 +47,17 @@ def test_every_part_has_a_line_a_name_a_color_and_an_option() -> None:
     for track in TRACKS:
         parts = {part for one in settings(track.audit.levers) for part in track.audit.account(one).parts}
         assert parts <= set(audit.NAMES)
-        assert parts <= set(audit_charts.PARTS)
+        assert parts <= set(charts.PARTS)
         blank = audit_reflection.reflections(track.audit)[0].blanks[1]
         assert parts <= {option.value for option in blank.options}
     fullest = max(settings(BY_NAME["cloud"].audit.levers), key=lambda one: len(cloud.account(one).parts))
     view: Any = shown(name="cloud", **fullest)
     lines = len(cloud.account(fullest).parts) + 2
-    assert len(view["data"]["bars"]) == lines == 10, "cloud_state_audit/charts.py draws so many"
+    assert len(view["data"]["bars"]) == lines == charts.ROWS["cloud"]
 
 
 def shown(name: str, **controls: Any) -> Any:
-    act = loaded(f"{name}-state-audit")
+    act = loaded(f"state-audit: {name}")
     return act.compute(state_of(act, 12, revealed=True, **controls))
 
 
@@ -207,7 +209,7 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
     boxes = set()
     for chart in ("each", "waterfall"):
         for data in (closed["data"], view["data"]):
-            svg = drawn(f"{name}-state-audit", chart, data)
+            svg = drawn(f"state-audit: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"

@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit, audit_score, race, race_score, wall_score
+from docs.acts.missions import audit_score, race_score, wall_score
 from docs.acts.missions.facts import Levers, Setting, position, settings, start_of
 from docs.acts.missions.found import FOUND
-from docs.acts.missions.tracks import TRACKS
+from docs.acts.missions.tracks import tracks
+from docs.acts.pipeline_race import act as race
+from docs.acts.state_audit import act as audit
 from tests.conftest import FULL
 from tests.docs.acts import loaded, state_of
 
-NAMES = [track.name for track in TRACKS]
-BY_NAME = {track.name: track for track in TRACKS}
+NAMES = [track.name for track in tracks()]
+BY_NAME = {track.name: track for track in tracks()}
 
 
 act_of = cache(loaded)
@@ -59,7 +61,7 @@ def test_what_the_hint_of_an_audit_names_is_enough_in_every_failing_setting(name
         sizes.add(len(changes))
     assert sizes >= {1, 2}
     for setting in failing[:: max(1, len(failing) // 12)]:
-        remedy = failure_of(f"{name}-state-audit", setting, hint=True)["remedy"]
+        remedy = failure_of(f"state-audit: {name}", setting, hint=True)["remedy"]
         assert named(board.levers, remedy) == audit.changes(board, setting), remedy
         assert remedy.startswith("One change") == (len(audit.changes(board, setting)) == 1)
 
@@ -68,7 +70,7 @@ def test_what_the_hint_of_an_audit_names_is_enough_in_every_failing_setting(name
 def test_the_hinted_steps_of_a_race_raise_its_rate(name: str) -> None:
     """A race that is too slow had neither a hint nor a button for one."""
     board = BY_NAME[name].race
-    assert loaded(f"{name}-pipeline-race").act.hints
+    assert loaded(f"pipeline-race: {name}").act.hints
     slow = [one for one in settings(board.levers) if race_score.judged(board, one)[1] == "rate"]
     assert slow
     for setting in slow[:: max(1, len(slow) // 60)]:
@@ -82,7 +84,7 @@ def test_the_hinted_steps_of_a_race_raise_its_rate(name: str) -> None:
         assert not then.refused
         assert then.rate > board.stages(setting).rate
     for setting in slow[:: max(1, len(slow) // 5)]:
-        told = failure_of(f"{name}-pipeline-race", setting, hint=True)
+        told = failure_of(f"pipeline-race: {name}", setting, hint=True)
         assert told["title"] == "Too slow"
         way = race.way(board, setting)
         assert all(step.words in told["remedy"] for step in way)
@@ -97,7 +99,7 @@ def test_what_wins_and_the_lesson_are_told_after_the_win_alone(name: str, part: 
     track = BY_NAME[name]
     board: Any = {"state-audit": track.audit, "pipeline-race": track.race, "scaling-wall": track.wall}[part]
     found = FOUND[name][{"state-audit": "audit", "pipeline-race": "race", "scaling-wall": "wall"}[part]].setting
-    act = loaded(f"{name}-{part}")
+    act = loaded(f"{part}: {name}")
     verdict: Any = act.reveal(state_of(act, 1, revealed=True))
     start: Any = act.compute(state_of(act, 1, revealed=True))
     won: Any = act.compute(state_of(act, 1, revealed=True, **found))
@@ -112,7 +114,7 @@ def test_what_wins_and_the_lesson_are_told_after_the_win_alone(name: str, part: 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loss_of_a_wall_is_called_a_toy_and_its_two_numbers_are_told_apart(name: str) -> None:
     """A mean of 0.011 and a last loss of 0.007 once stood side by side, unsaid."""
-    act, board = loaded(f"{name}-scaling-wall"), BY_NAME[name].wall
+    act, board = loaded(f"scaling-wall: {name}"), BY_NAME[name].wall
     sample = random.Random(name).sample(list(settings(board.levers)), 60)
     for setting in [start_of(board.levers), FOUND[name]["wall"].setting, *sample]:
         view: Any = act.compute(state_of(act, 1, revealed=True, **setting))
@@ -147,7 +149,7 @@ def test_a_failure_names_no_position_of_a_lever_before_a_hint_is_asked_for(name:
     every = {"state-audit": 7, "pipeline-race": 11, "scaling-wall": 97}[part] * (1 if FULL else 6)
     failing = 0
     for setting in [start_of(board.levers), *list(settings(board.levers))[::every]]:
-        told = failure_of(f"{name}-{part}", setting, hint=False)
+        told = failure_of(f"{part}: {name}", setting, hint=False)
         if told is None:
             continue
         failing += 1

@@ -104,7 +104,7 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     boxes = set()
     for chart in ("boxes", "change"):
         for data in (closed["data"], raced(name)["data"]):
-            svg = drawn(f"{name}-pipeline-race", chart, data)
+            svg = drawn(f"pipeline-race: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"

@@ -14,9 +14,9 @@ import pytest
 from docs.acts.missions import wall_score
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
-from docs.acts.missions.tracks import TRACKS
 from tests.docs.missions import BY_NAME, FOLDERS, NAMES, PARTS, SCORES, audited, raced, searched, trials_of, walled
 from tools import missions, missions_table
+from tools.missions import TRACKS
 
 
 @pytest.mark.parametrize("part", PARTS)

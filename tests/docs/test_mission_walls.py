@@ -124,7 +124,7 @@ def test_a_wall_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     boxes = set()
     for chart in ("curve", "scaling"):
         for data in (closed["data"], walled(name)["data"]):
-            svg = drawn(f"{name}-scaling-wall", chart, data)
+            svg = drawn(f"scaling-wall: {name}", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"

@@ -14,17 +14,13 @@ import pytest
 
 from explorable.live.build.description import describe
 from explorable.live.build.measured import Evidence
-from explorable.live.build.rooms import act_modules
+from explorable.live.build.rooms import Written
 from explorable.live.runtime.acts import LoadedAct
 from explorable.live.runtime.contract import ChoiceQuestion, NumberQuestion
-from tests.docs.acts import ACTS, hidden_texts, loaded
+from tests.docs.acts import SHOWN, files_of, hidden_texts, loaded
 
 ROOT = Path(__file__).parents[2]
-ASKING = [
-    folder.name.replace("_", "-")
-    for folder in sorted(ACTS.iterdir())
-    if (folder / "act.py").exists() and "question=None" not in (folder / "act.py").read_text(encoding="utf-8")
-]
+ASKING = [name for name in SHOWN if "question=None" not in next(iter(files_of(name).values()))]
 EVIDENCE = Evidence(ROOT / "gpu_bench/results", ROOT)
 LEAST = 25
 """Characters of a sentence that no other text has by chance."""
@@ -33,8 +29,7 @@ NO_TEXT = re.compile(r"(?s)<(script|style)\b.*?</\1>")
 
 @cache
 def act(name: str) -> LoadedAct:
-    files = {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / name.replace("-", "_"))}
-    return loaded(name, *EVIDENCE.asked_by(files))
+    return loaded(name, *EVIDENCE.asked_by(files_of(name)))
 
 
 def text_of(page: str) -> str:
@@ -66,7 +61,11 @@ def told(name: str, text: str) -> list[str]:
 
 
 def homes(site: Path, name: str) -> list[Path]:
-    return [page for page in site.rglob("*.html") if f'data-name="{name}"' in page.read_text(encoding="utf-8")]
+    return [
+        page
+        for page in site.rglob("*.html")
+        if f'data-name="{Written.read(name).name}"' in page.read_text(encoding="utf-8")
+    ]
 
 
 def test_every_mission_and_act_is_looked_at() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from explorable.live.build.bake import _chart, _load, draw
+from explorable.live.build.bake import _load, chart_of, draw
 from explorable.live.build.description import describe
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import GB, accelerator, fits, training_memory
@@ -307,7 +307,7 @@ def test_the_gap_and_the_prediction_have_their_own_lines(
 def test_the_bracket_of_the_gap_reaches_the_stack_at_both_ends() -> None:
     """A gap of 1.46 GB was a short tick beside the stack, tied to nothing."""
     path = FOLDER / "charts.py"
-    spec: Any = _chart(_load(path.read_text(encoding="utf-8"), str(path)), "ledger").to_dict()
+    spec: Any = chart_of(_load(path.read_text(encoding="utf-8"), str(path)), "ledger").to_dict()
     edges = {row["name"]: row["encoding"] for row in spec["layer"] if "name" in row}
     left = edges["stack"]["x"]["datum"]
     for end in ("from", "to"):
@@ -418,7 +418,7 @@ def test_the_readers_batch_changes_what_mixed_precision_saves(act: LoadedAct) ->
 
 def test_the_chart_draws_every_label_of_a_state_and_uses_the_pages_colors(act: LoadedAct) -> None:
     path = FOLDER / "charts.py"
-    chart = _chart(_load(path.read_text(encoding="utf-8"), str(path)), "ledger")
+    chart = chart_of(_load(path.read_text(encoding="utf-8"), str(path)), "ledger")
     data: Any = act.compute(state("node", "adam", "mixed", 16, prediction=3))["data"]  # type: ignore[call-overload,index]
     svg = draw(chart, data, "test")["svg"]
     for row in [*data["labels"], *data["prediction"], *data["total"]]:
@@ -433,7 +433,7 @@ def test_the_chart_draws_every_label_of_a_state_and_uses_the_pages_colors(act: L
 def test_nothing_pale_beside_the_device_line_hides_where_a_bar_ends(act: str, chart: str, line: str) -> None:
     """An earlier line had a pale edge of five pixels, which hid the end of a bar that was only just too long."""
     path = FOLDER.parent / act.replace("-", "_") / "charts.py"
-    drawn = json.loads(_chart(_load(path.read_text(encoding="utf-8"), str(path)), chart).to_json())
+    drawn = json.loads(chart_of(_load(path.read_text(encoding="utf-8"), str(path)), chart).to_json())
     flat = drawn.get("vconcat", [drawn])[0]["layer"]
     widths = [layer["mark"]["strokeWidth"] for layer in flat if layer.get("data", {}).get("name") == line]
     assert widths == [2, 2]

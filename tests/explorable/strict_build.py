@@ -11,6 +11,9 @@ from pathlib import Path
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+# With it MkDocs hears what the parts and the book's hooks say, also in a site without the plugin.
+import explorable.hosts.mkdocs.plugin  # noqa: F401
+
 
 def browser_code(folder: Path) -> Path:
     """A stand-in for the bundled browser code, in a new folder: what the build adds to it is the same."""

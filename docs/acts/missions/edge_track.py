@@ -12,7 +12,6 @@ EDGE = Track(
     title="Edge Guardian",
     persona="Vehicle-safety lead",
     mission="A safety loop that always answers in 10 ms, with a network that learns every night.",
-    crisis="The 3 AM gradient explosion. Training in 16 bits ends in NaN, and with it the safety certificate.",
     model=f"ResNet-50, {IMAGE} x {IMAGE}",
     device=ORIN.title,
     audit=AUDIT,

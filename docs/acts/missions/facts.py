@@ -317,7 +317,6 @@ class Track:
     title: str
     persona: str
     mission: str
-    crisis: str
     model: str
     device: str
     audit: Audit

@@ -12,7 +12,6 @@ MOBILE = Track(
     title="Mobile Nomad",
     persona="AR-glasses developer",
     mission="Translation in the glasses at 60 frames per second.",
-    crisis="On-device adaptation. The filter must learn the new light, and Adam's state exceeds the glasses' 512 MB.",
     model="ViT-B/16",
     device=GLASSES.title,
     audit=AUDIT,

@@ -12,7 +12,6 @@ TINY = Track(
     title="Tiny Pioneer",
     persona="Hearable lead",
     mission="Speech without noise in under 10 ms, under 1 mW.",
-    crisis="The micro-batch wall. SRAM allows a batch of one, and a batch of one wastes nearly all of the chip.",
     model="RNNoise",
     device=CHIP.title,
     audit=AUDIT,

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from .cloud_track import CLOUD
-from .edge_track import EDGE
 from .facts import Track
-from .mobile_track import MOBILE
-from .tiny_track import TINY
 
-TRACKS: tuple[Track, ...] = (CLOUD, EDGE, MOBILE, TINY)
+NAMES = ("cloud", "edge", "mobile", "tiny")
+
+
+def track_of(name: str) -> Track:
+    """The track of this name. Its modules alone are imported: a page sends its reader no other track's."""
+    match name:
+        case "cloud":
+            from .cloud_track import CLOUD as TRACK
+        case "edge":
+            from .edge_track import EDGE as TRACK
+        case "mobile":
+            from .mobile_track import MOBILE as TRACK
+        case "tiny":
+            from .tiny_track import TINY as TRACK
+        case _:
+            raise ValueError(f"there is no track {name!r}; allowed: {', '.join(NAMES)}")
+    return TRACK
+
+
+def tracks() -> tuple[Track, ...]:
+    """Every track."""
+    return tuple(map(track_of, NAMES))

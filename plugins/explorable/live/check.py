@@ -1,4 +1,4 @@
-"""Check one act without building the site: `python -m explorable.live.check docs/acts/an_act`.
+"""Check one act without building the site: `python -m explorable.live.check docs/acts/an_act [parameter]`.
 
 It does what the build does for an act: load it, compute every option, draw the charts. A problem is told as the build
 tells it, with exit code 2.
@@ -16,20 +16,23 @@ from pathlib import Path
 from explorable import config
 from explorable.build import Build
 from explorable.live.build.measured import Evidence
-from explorable.live.build.rooms import MAIN
+from explorable.live.build.rooms import MAIN, Written
 from explorable.live.build.runner import ActDefect, Runner
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import Cache
 from explorable.shared.errors import UnbuildableError
 
 
-def check(given: Path) -> int:
-    """Check the act in a folder, with the book of the configuration above it. Returns the exit code."""
+def check(given: Path, parameter: str = "") -> int:
+    """Check the act in a folder, with the book of the configuration above it. Returns the exit code.
+
+    `parameter` is what a page writes behind the act's name and a colon, where the folder makes several.
+    """
     folder = given.resolve()
     if not (folder / MAIN).is_file():
         print(f"{os.path.relpath(folder)}: there is no {MAIN}; name the folder of an act", file=sys.stderr)
         return 2
-    name = folder.name.replace("_", "-")
+    written = Written(folder.name.replace("_", "-"), parameter)
     try:
         where, options = _book_above(folder)
     except UnbuildableError as error:
@@ -40,13 +43,14 @@ def check(given: Path) -> int:
     with tempfile.TemporaryDirectory() as made:
         runner = Runner(Cache(None), Path(made) / "bytecode", options.time_limit_s, folder.parent, shown, evidence)
         try:
-            act = runner.act(name)
+            act = runner.act(written)
         except ActDefect as error:
             print(error.defect, file=sys.stderr)
             return 2
         finally:
             runner.close()
-    print(f"{shown}/{folder.name}: no mistake found; charts drawn: {', '.join(act.charts) or 'none'}")
+    of = f" with {parameter!r}" if parameter else ""
+    print(f"{shown}/{folder.name}{of}: no mistake found; charts drawn: {', '.join(act.charts) or 'none'}")
     return 0
 
 
@@ -65,8 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m explorable.live.check", description=(__doc__ or "").splitlines()[0]
     )
+    add_arguments(parser)
+    given = parser.parse_args(arguments)
+    return check(given.folder, given.parameter)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The act, and its parameter."""
     parser.add_argument("folder", type=Path, help="the folder of the act, e.g. docs/acts/an_act")
-    return check(parser.parse_args(arguments).folder)
+    parser.add_argument("parameter", nargs="?", default="", help="which of its acts, if it makes several")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from explorable.live.build.bundle import LOCK_FILE, distribution_url
 from explorable.live.build.extension import CONSTRUCTS, ActReference, ExerciseReference, Fence, LiveExtension
 from explorable.live.build.imports import wrong_imports
 from explorable.live.build.measured import Evidence
+from explorable.live.build.rooms import Written
 from explorable.live.build.runner import LIVE, ActDefect, Runner
 from explorable.live.options import LiveOptions
 from explorable.live.runtime.snippets import OUTPUT_LIMIT
@@ -60,7 +61,8 @@ class LivePart(Part):
         self._located.known |= CONSTRUCTS
         self._published: dict[str, Asset] = {}
         self._homes: dict[str, str] = {}
-        # Name -> where it stands: the reader's ledger knows an exercise by its name alone.
+        # Name -> how pages write it, or where it stands: a reader's ledger knows an act and an exercise by the name.
+        self._acts: dict[str, Written] = {}
         self._exercises: dict[str, str] = {}
         release, facts = self.release, self.release.facts
         return Offer(
@@ -77,7 +79,7 @@ class LivePart(Part):
         shown: dict[str, list[Page]] = {}
         for page in pages:
             for name in scan(page.written).named("act"):
-                shown.setdefault(name, []).append(page)
+                shown.setdefault(Written.read(name).name, []).append(page)
         self._homes = {name: self._home(places) for name, places in shown.items()}
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}
@@ -171,18 +173,24 @@ class LivePart(Part):
 
     def act(self, reference: ActReference, math_html: str) -> str:
         """Bake an act of the current page."""
-        name = reference.name
+        written = Written.read(reference.name)
+        name = written.name
         if not _NAME.fullmatch(name):
             what = f"{name!r} is no name of an act" if name else "the block names no act"
-            return self._defect(reference.line, what, f"Write {_as_name(name)!r}" if name else "Write /// act | a-name")
+            meant = Written(_as_name(written.of), _as_name(written.parameter) if written.parameter else "")
+            return self._defect(reference.line, what, f"Write '{meant}'" if name else "Write /// act | a-name")
         if f"act {name}" in self._names:
             return self._defect(reference.line, f"act {name!r} is on this page twice", "Remove one")
+        if (other := self._acts.setdefault(name, written)) != written:
+            what = f"its name is {name!r}, and so is that of the act '{other}'"
+            return self._defect(reference.line, what, "Rename a folder or a parameter: ledgers would mix the two up")
         self._names.add(f"act {name}")
         assert self._runner is not None
         try:
-            baked = self._runner.act(name)
+            baked = self._runner.act(written)
         except LookupError:
-            return self._defect(reference.line, f"there is no act {name!r}", nearest(name, self._runner.names()))
+            there = nearest(written.of, self._runner.names())
+            return self._defect(reference.line, f"there is no act {written.of!r}", there)
         except ActDefect as error:
             return self._warn(error.defect)
         program_url = self._publish("acts", name, "json", baked.program)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from explorable.shared.errors import Defect, UnbuildableError, nearest
@@ -56,11 +55,10 @@ def link_to(path: Path, docs: Path) -> Path | None:
     return next((part for part in [*reversed(below), path] if part.is_symlink()), None)
 
 
-def followed(links: Iterable[Path], root: Path) -> Iterator[Defect]:
-    """A defect for each symbolic link: what it leads to is no file of the book."""
-    for link in sorted(links):
-        what = f"it is a symbolic link to '{link.readlink()}', which is not followed"
-        yield Defect(f"{source_path(link.parent, root)}/{link.name}", None, what, "Put a copy in its place")
+def followed(link: Path, root: Path) -> Defect:
+    """The defect of a symbolic link: what it leads to is no file of the book."""
+    what = f"it is a symbolic link to '{link.readlink()}', which is not followed"
+    return Defect(f"{source_path(link.parent, root)}/{link.name}", None, what, "Put a copy in its place")
 
 
 def checked(markdown: str, page: Page, site: Site) -> tuple[str, list[Defect]]:

@@ -160,6 +160,16 @@ def source_path(path: Path | str, root: Path) -> str:
     return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else str(path)
 
 
+def line_of_link(path: Path, link: str) -> int | None:
+    """The first line of a file on which a link stands: in brackets, as a definition, or as an attribute."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None
+    written = re.compile(rf"""[(<"':\s]{re.escape(link)}(?:[)>"'\s]|$)""")
+    return next((number for number, line in enumerate(lines, 1) if written.search(line)), None)
+
+
 class _Stamper(Preprocessor):
     def __init__(self, md: Markdown, extension: LocateExtension) -> None:
         super().__init__(md)

@@ -9,7 +9,7 @@ import { startWebKit } from "./webkit.mjs";
 /** @typedef {"chromium" | "firefox" | "webkit"} Engine */
 
 /** @type {Engine[]} */
-export const ALL_ENGINES = ["chromium", "firefox", "webkit"];
+const ALL_ENGINES = ["chromium", "firefox", "webkit"];
 /** The script that finds the browsers. */
 export const SETUP = fileURLToPath(new URL("../../../tools/setup_browsers.sh", import.meta.url));
 

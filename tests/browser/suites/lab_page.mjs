@@ -1,6 +1,7 @@
 // The lab's pages as a reader handles them: acts with a number to predict, their moves, and the ledger.
 // @ts-check
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { htmlOf } from "../harness/site.mjs";
 import { actReady, fill, follow, instrumentsOpen, lockButton, redrawn, revealButton, verdictShown } from "./act_page.mjs";
 
@@ -100,7 +101,7 @@ export const movesOf = (browser) =>
 
 /** Waits until the list of moves is this: the amounts appear after the moves. @param {Browser} browser @param {string[]} wanted */
 export async function movesSay(browser, wanted) {
-  for (let left = 80; left > 0 && JSON.stringify(await movesOf(browser)) !== JSON.stringify(wanted); left -= 1) {
+  for (let left = 80; left > 0 && !isDeepStrictEqual(await movesOf(browser), wanted); left -= 1) {
     await pause(50);
   }
   assert.deepEqual(await movesOf(browser), wanted);

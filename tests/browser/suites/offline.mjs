@@ -8,7 +8,7 @@ import { isWhole } from "./releases.mjs";
 import { Snippet, snippetWith } from "./snippet_page.mjs";
 
 /** The browser copies the whole site into its cache. */
-const COPY_LIMIT_MS = 90_000;
+export const COPY_LIMIT_MS = 90_000;
 const KEPT = "This book is kept in this browser.";
 const CHAPTER = "chapter/memory/";
 /** Two starts from one copy must not give the same. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from explorable.live.build.measured import Evidence
+from explorable.live.build.rooms import Written
 from explorable.live.build.runner import Runner
 from explorable.shared.cache import Cache
 
@@ -34,6 +35,6 @@ def test_a_rehearsal_may_take_longer_than_one_call(tmp_path: Path) -> None:
     evidence = Evidence(tmp_path / "records", tmp_path)
     runner = Runner(Cache(None), tmp_path / "bytecode", LIMIT_S, tmp_path / "acts", "acts", evidence)
     try:
-        assert runner.act("slow").view["summary"] == "s"
+        assert runner.act(Written("slow", "")).view["summary"] == "s"
     finally:
         runner.close()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from pathlib import Path
 
 from explorable.shared.errors import Defect
-from explorable.shared.locate import source_path
+from explorable.shared.locate import line_of_link, source_path
 from explorable.site import Site
 
 _STATE = re.compile(r"#(state|code)=\d+\.")
@@ -30,16 +29,6 @@ class Places(logging.Filter):
             return False
         if found:
             path = self._site.docs / found["page"]
-            place, line = source_path(path, self._site.root), _line(path, found["link"])
+            place, line = source_path(path, self._site.root), line_of_link(path, found["link"])
             record.msg, record.args = str(Defect(place, line, f"it contains {found['what']}")), ()
         return True
-
-
-def _line(path: Path, link: str) -> int | None:
-    """The first line of a file on which a link stands: in brackets, as a definition, or as an attribute."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return None
-    written = re.compile(rf"""[(<"':\s]{re.escape(link)}(?:[)>"'\s]|$)""")
-    return next((number for number, line in enumerate(lines, 1) if written.search(line)), None)

@@ -23,7 +23,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
-from explorable.build import Build, strict
+from explorable.build import Build
 from explorable.finish import budgets, finish, publish
 from explorable.hosts.mkdocs.incremental import Incremental
 from explorable.hosts.mkdocs.links import Places
@@ -93,16 +93,11 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     @event_priority(-100)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
         """Leave out what is no source of the book, and publish what the parts add."""
-        docs, root = self.build.site.docs, self.build.root
-        links = {file: link for file in files if (link := intake.link_to(Path(file.abs_src_path or "/"), docs))}
         for file in list(files):
-            if file in links or not self.build.publishes(file.src_uri):
+            if not self.build.publishes(file.src_uri, _path(file)):
                 files.remove(file)
-        for defect in intake.followed(set(links.values()), root):
-            strict.warning("%s", defect)
         for file in files.documentation_pages():
-            if file.abs_src_path and (bad := intake.undecodable(Path(file.abs_src_path), root)):
-                strict.warning("%s", bad)
+            if bad := self.build.undecodable(_path(file)):
                 file.content_string = f"# {file.name}\n\n{bad}\n"
         for asset in self.build.files([_page(file) for file in files.documentation_pages()]):
             files.append(_file(asset, config))
@@ -180,10 +175,13 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         return self.build.completed(manifest)
 
 
+def _path(file: File) -> Path | None:
+    return Path(file.abs_src_path) if file.abs_src_path else None
+
+
 def _page(file: File, title: str = "", report: str = "") -> Page:
-    path = Path(file.abs_src_path) if file.abs_src_path else None
     # MkDocs calls the page at the site's root "./".
-    return Page(file.src_uri, path, file.url.removeprefix("./"), file.content_string, title, report)
+    return Page(file.src_uri, _path(file), file.url.removeprefix("./"), file.content_string, title, report)
 
 
 def _script(uri: str, name: str, value: object) -> ExtraScriptValue:

@@ -3,11 +3,12 @@
 Runs as a child process of the build, `python -m explorable.live.build.bake`, so that an edited `charts.py` is seen
 without a restart. A request is `{"source": …, "filename": …, "charts": [names], "data": {name: rows}, "prefix": …}`,
 the answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`. `"drawn"` says by chart which
-layers and axes the act's hands and staging name.
+layers and axes the act's hands and staging name, and `"parameter"` what a chart's function takes, if it takes anything.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from types import ModuleType
@@ -52,7 +53,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     try:
         module = _load(request["source"], filename)
         for name in request["charts"]:
-            drawn = draw(_chart(module, name), request["data"], f"{request['prefix']}-{name}")
+            drawn = draw(chart_of(module, name, request["parameter"]), request["data"], f"{request['prefix']}-{name}")
             charts[name] = checked(name, drawn, request["drawn"].get(name, {"marks": [], "axes": []}))
         return {"ok": charts}
     except ChartError as error:
@@ -138,11 +139,12 @@ def _load(source: str, filename: str) -> ModuleType:
     return module
 
 
-def _chart(module: ModuleType, name: str) -> Any:
+def chart_of(module: ModuleType, name: str, parameter: str = "") -> Any:
+    """The chart that a function of `charts.py` makes, of the act's parameter if it takes one."""
     function = getattr(module, name, None)
     if not callable(function):
         raise ChartError(f"it has no function {name!r}, and the act names a chart so")
-    chart = function()
+    chart = function(parameter) if inspect.signature(function).parameters else function()
     if not isinstance(chart, altair.TopLevelMixin):
         raise ChartError(f"{name}() returned a {type(chart).__name__}, not an Altair chart")
     return chart

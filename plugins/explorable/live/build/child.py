@@ -66,9 +66,10 @@ def _beside(files: dict[str, str]) -> Iterator[None]:
 
 
 def _load_act(name: str, program_json: str) -> str:
-    """Load an act. Returns its description."""
+    """Load an act. Returns its `description`, and the `files` that it has imported."""
     acts.load_act(name, program_json)
-    return json.dumps(describe(acts.loaded(name)), allow_nan=False)
+    loaded = acts.loaded(name)
+    return json.dumps({"description": describe(loaded), "files": loaded.filenames}, allow_nan=False)
 
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:

@@ -89,14 +89,12 @@ def _written(exercise: Exercise, fences: Sequence[Fence], importable: Collection
         for row, module in wrong_imports(fence.source, importable, library=current().module):
             fix = "An exercise may import the standard library, the book's library and the packages of the live plugin"
             yield _at(fence, row), f"exercise {exercise.name!r} imports {module}", fix
-    asserts = 0
     for fence in fences[:-1]:
         try:
             nodes = [node for node in ast.walk(ast.parse(fence.source)) if isinstance(node, ast.Assert)]
         except SyntaxError as error:
             yield _at(fence, error.lineno), f"the tests of exercise {exercise.name!r} are no Python: {error.msg}", ""
             continue
-        asserts += len(nodes)
         if not nodes:
             fix = "A test is an assert: assert area(2) == 4"
             yield fence.line, f"a part of exercise {exercise.name!r} has no test", fix

@@ -9,8 +9,35 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 MAIN, CHARTS = "act.py", "charts.py"
+
+
+class Written(NamedTuple):
+    """Which act a page shows: `an-act`, or `an-act: one`, where the folder `an_act` makes an act of any parameter."""
+
+    of: str
+    parameter: str
+
+    @classmethod
+    def read(cls, text: str) -> Written:
+        """What stands behind `/// act |`."""
+        of, _, parameter = text.partition(":")
+        return cls(of.strip(), parameter.strip())
+
+    @property
+    def name(self) -> str:
+        """The act's own name, by which addresses and readers' ledgers know it: `one-an-act`."""
+        return f"{self.parameter}-{self.of}" if self.parameter else self.of
+
+    def __str__(self) -> str:
+        return f"{self.of}: {self.parameter}" if self.parameter else self.of
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        return self.of.replace("-", "_")
 
 
 def act_modules(folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from explorable.book import current
 from explorable.live.build.chance import by_chance
 from explorable.live.build.imports import wrong_imports
 from explorable.live.build.measured import Evidence, EvidenceError, defect
-from explorable.live.build.rooms import CHARTS, MAIN, act_modules, names_in, shared_files
+from explorable.live.build.rooms import CHARTS, MAIN, Written, act_modules, names_in, shared_files
 from explorable.live.runtime.program import Program
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
@@ -164,12 +164,25 @@ class Runner:
         result: Mapping[str, Any] = answer
         return result
 
-    def act(self, name: str) -> BakedAct:
+    def act(self, written: Written) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
-        folder = self._acts / name.replace("-", "_")
+        folder = self._acts / written.folder
         if not (folder / MAIN).is_file():
-            raise LookupError(name)
-        filename = self._filename(folder, MAIN)
+            raise LookupError(written.of)
+        try:
+            return self._act(written, folder)
+        except ActDefect as error:
+            if not written.parameter:
+                raise
+            what = f"with {written.parameter!r}: {error.defect.what}"
+            raise ActDefect(replace(error.defect, what=what)) from None
+
+    def names(self) -> list[str]:
+        """The names of the folders of all acts there are, as pages write them."""
+        return sorted(path.parent.name.replace("_", "-") for path in self._acts.glob("*/act.py"))
+
+    def _act(self, written: Written, folder: Path) -> BakedAct:
+        name, filename = written.name, self._filename(folder, MAIN)
         paths = act_modules(folder)
         files = {self._filename(path.parent, path.name): path.read_text(encoding="utf-8") for path in paths}
         for path, (file, text) in zip(paths, files.items(), strict=True):
@@ -181,16 +194,20 @@ class Runner:
                     f"An act may import {own}explorable.live, the standard library, modules beside it and of rooms"
                 )
                 raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
-        try:
-            program = Program(files, self._evidence.asked_by(files)).to_json()
-        except EvidenceError as error:
-            raise ActDefect(defect(error)) from None
+        whole = self._text(files, written)
+        key = digest(self._program, "files", name, whole)
+        imported = self._cache.get(key)
+        if imported is None:
+            self._drawing.start()
+            imported = self._load(filename, name, whole)["files"]
+            self._cache.put(key, imported, self._python.imported)
+        # What is not imported does not travel, and its edit changes nothing.
+        program = self._text({file: text for file, text in files.items() if file in imported}, written)
         key = digest(self._program, "act", name, program)
         act = self._cache.get(key)
         if act is None:
             self._drawing.start()
-            load = {"name": name, "program_json": program}
-            description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
+            description = self._load(filename, name, program)["description"]
             state = {"name": name, "state_json": json_text(description["state"])}
             self._find_charts(folder, description["charts"])
             # First the one call: an endless loop is told soon.
@@ -198,11 +215,18 @@ class Runner:
             _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
             act = {"description": description, "view": view}
             self._cache.put(key, act, self._python.imported)
-        return BakedAct(name, act["description"], act["view"], self._charts(folder, name, act), program)
+        return BakedAct(name, act["description"], act["view"], self._charts(folder, written, act), program)
 
-    def names(self) -> list[str]:
-        """The names of all acts there are."""
-        return sorted(path.parent.name.replace("_", "-") for path in self._acts.glob("*/act.py"))
+    def _text(self, files: Mapping[str, str], written: Written) -> str:
+        """An act's program as the site publishes it."""
+        try:
+            return Program(files, self._evidence.asked_by(files), written.parameter).to_json()
+        except EvidenceError as error:
+            raise ActDefect(defect(error)) from None
+
+    def _load(self, filename: str, name: str, program: str) -> Any:
+        arguments = {"name": name, "program_json": program}
+        return _unwrap(filename, self._python, {"call": "load_act", "arguments": arguments})
 
     def _run(self, page: str, history: _History, now: Ran) -> Any:
         """The outcome of a snippet, run on its page and on a second one: `steady` says whether both are the same."""
@@ -230,21 +254,24 @@ class Runner:
                 what = f"it has no function {chart!r}, and the act names a chart so"
                 raise ActDefect(Defect(self._filename(folder, CHARTS), 1, what, nearest(chart, functions)))
 
-    def _charts(self, folder: Path, name: str, act: Mapping[str, Any]) -> Any:
+    def _charts(self, folder: Path, written: Written, act: Mapping[str, Any]) -> Any:
         names = list(act["description"]["charts"])
         if not names:
             return {}
         path = folder / CHARTS
         filename = self._filename(folder, CHARTS)
         if not path.is_file():
-            raise ActDefect(Defect(filename, 1, f"it is missing; act {name!r} has the charts {', '.join(names)}"))
+            raise ActDefect(
+                Defect(filename, 1, f"it is missing; act {written.name!r} has the charts {', '.join(names)}")
+            )
         request = {
             "source": path.read_text(encoding="utf-8"),
             "filename": filename,
             "charts": names,
             "data": act["view"]["data"],
             "drawn": act["description"]["drawn"],
-            "prefix": f"act-{name}",
+            "prefix": f"act-{written.name}",
+            "parameter": written.parameter,
         }
         # Charts may share helpers, which lie beside the act folders or in a room.
         helpers = fingerprint([LIVE / "build/bake.py", *shared_files(self._acts)])

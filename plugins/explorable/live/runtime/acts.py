@@ -52,9 +52,9 @@ class LoadedAct:
     """An act whose definition has been checked. Every method takes and returns plain data."""
 
     def __init__(self, act: Act, filename: str, *others: str) -> None:
-        """`filename` is how errors name `act.py`, and `others` the modules beside it."""
+        """`filename` is how errors name `act.py`, and `others` the modules that it imports."""
         self.act = act
-        self._filenames = (filename, *others)
+        self.filenames = (filename, *others)
         self._suggesting: Iterator[Suggestion] | None = None
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
@@ -162,12 +162,12 @@ class LoadedAct:
     def line_of(self, function: str) -> int | None:
         """Where act.py begins one of the act's functions."""
         code = getattr(getattr(self.act, function, None), "__code__", None)
-        return code.co_firstlineno if code is not None and code.co_filename == self._filenames[0] else None
+        return code.co_firstlineno if code is not None and code.co_filename == self.filenames[0] else None
 
     def place_of(self, function: str) -> str:
         """The file and line of one of the act's functions, to end a message with; "" for one in act.py."""
         code = getattr(getattr(self.act, function, None), "__code__", None)
-        if code is None or code.co_filename not in self._filenames[1:]:
+        if code is None or code.co_filename not in self.filenames[1:]:
             return ""
         return f" ({code.co_filename}, line {code.co_firstlineno})"
 
@@ -179,7 +179,7 @@ class LoadedAct:
 
     def _guard(self, what: str, call: Callable[[], T]) -> T:
         try:
-            return _guarded(what, self._filenames, call)
+            return _guarded(what, self.filenames, call)
         except ActError as error:
             raise ActError(str(error), error.line or self.line_of(what)) from error
 
@@ -250,27 +250,42 @@ def load(name: str, program: Program) -> LoadedAct:
     """Run an act's program and check what it defines as `ACT`.
 
     Args:
-        name: the act's name, as the page writes it.
-        program: its files and the records they ask for.
+        name: the act's own name.
+        program: its files, the records they ask for, and its parameter.
 
     Raises:
-        ActError: the source fails, defines no `ACT`, or the definition has a mistake.
+        ActError: the source fails, defines neither `ACT` nor, for a parameter, `act`, or the definition has a mistake.
     """
     (filename, source), *others = program.files.items()
     remember(filename, source)
     package, filenames = f"acts.{name.replace('-', '_')}", tuple(program.files)
     module = ModuleType(f"{package}.act")
     module.__package__ = package
-    with answering(program.records), importable(package, dict(others), str(PurePosixPath(filename).parent)):
+    folder = str(PurePosixPath(filename).parent)
+    with answering(program.records), importable(package, dict(others), folder) as imported:
         # A dataclass defined in an act looks its module up here.
         sys.modules[module.__name__] = module
         _guarded("loading", filenames, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))
-    if not hasattr(module, "ACT"):
-        raise ActError("it defines no ACT", 1)
+        # Inside: the function may import what its parameter alone needs.
+        act = _defined(module, program.parameter, filenames)
     try:
-        return LoadedAct(_guarded("", filenames, lambda: check_definition(module.ACT, name)), *filenames)
+        return LoadedAct(_guarded("", filenames, lambda: check_definition(act, name)), filename, *imported)
     except ActError as error:
         raise ActError(str(error), error.line or _line_of_act(source)) from None
+
+
+def _defined(module: ModuleType, parameter: str, filenames: tuple[str, ...]) -> object:
+    """What `act.py` defines: its `ACT`, or what its function `act` makes of the parameter."""
+    make = getattr(module, "act", None)
+    if parameter and callable(make):
+        return _guarded("act", filenames, lambda: make(parameter))
+    if parameter:
+        raise ActError(f"the page gives it the parameter {parameter!r}, and it defines no function act(parameter)", 1)
+    if hasattr(module, "ACT"):
+        return module.ACT
+    if callable(make):
+        raise ActError("it is a function of a parameter, which the page has to give: /// act | name: parameter", 1)
+    raise ActError("it defines no ACT", 1)
 
 
 def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
@@ -288,7 +303,8 @@ def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
 def _line_of_act(source: str) -> int:
     for node in ast.parse(source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == "ACT" for target in targets):
+        named = any(isinstance(target, ast.Name) and target.id == "ACT" for target in targets)
+        if named or (isinstance(node, ast.FunctionDef) and node.name == "act"):
             return node.lineno
     return 1
 

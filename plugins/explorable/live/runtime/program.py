@@ -29,27 +29,31 @@ class Program:
     Attributes:
         files: How errors name a file -> its text; `act.py` comes first.
         records: The measured cases that the files ask for.
+        parameter: What the page gives to the function `act` of `act.py`; empty for one that defines `ACT`.
     """
 
     files: Mapping[str, str]
     records: tuple[MeasuredRecord, ...] = ()
+    parameter: str = ""
 
     def to_json(self) -> str:
         """The document that the site publishes."""
-        return json.dumps({"files": dict(self.files), "records": [asdict(one) for one in self.records]})
+        records = [asdict(one) for one in self.records]
+        return json.dumps({"files": dict(self.files), "records": records, "parameter": self.parameter})
 
     @staticmethod
     def from_json(text: str) -> Program:
         """The program in a document that `to_json` wrote."""
         document = json.loads(text)
-        return Program(document["files"], tuple(MeasuredRecord(**one) for one in document["records"]))
+        records = tuple(MeasuredRecord(**one) for one in document["records"])
+        return Program(document["files"], records, document["parameter"])
 
 
 @contextmanager
-def importable(package: str, files: Mapping[str, str], folder: str) -> Iterator[None]:
+def importable(package: str, files: Mapping[str, str], folder: str) -> Iterator[list[str]]:
     """While it is active, `package` consists of the files in `folder`, and each other folder is a package beside it.
 
-    All are imported afresh.
+    All are imported afresh. Gives the list of the files that were imported, which grows with each.
     """
     homes = {file: PurePosixPath(file).parent for file in files}
     packages = {file: package if str(home) == folder else f"acts.{home.name}" for file, home in homes.items()}
@@ -63,7 +67,7 @@ def importable(package: str, files: Mapping[str, str], folder: str) -> Iterator[
     finder = _Finder(modules)
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        yield finder.imported
     finally:
         sys.meta_path.remove(finder)
 
@@ -73,10 +77,13 @@ class _Finder(MetaPathFinder):
 
     def __init__(self, modules: Mapping[str, tuple[str, str]]) -> None:
         self._modules = modules
+        self.imported: list[str] = []
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        found = self._modules.get(fullname)
-        return None if found is None else importlib.util.spec_from_loader(fullname, _Loader(*found))
+        if (found := self._modules.get(fullname)) is None:
+            return None
+        self.imported.append(found[0])
+        return importlib.util.spec_from_loader(fullname, _Loader(*found))
 
 
 class _Loader(Loader):

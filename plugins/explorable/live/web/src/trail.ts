@@ -5,7 +5,7 @@ import { documentLedger } from "./ledger/ledger";
 import { assetUrl, onEveryPage, sitePath } from "./site";
 
 /** Page, relative to the site's root -> the acts at home there. */
-export type Homes = Record<string, string[]>;
+type Homes = Record<string, string[]>;
 
 const WORDS: Record<Stage, string> = {
   none: "not started",

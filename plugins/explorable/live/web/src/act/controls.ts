@@ -86,7 +86,7 @@ export function numberWords(value: number, unit: string): string {
 }
 
 /** What to say of a typed number that is not taken; empty where it is. */
-export function typedProblem(text: string, { spec }: NumberRange, standing: string): string {
+function typedProblem(text: string, { spec }: NumberRange, standing: string): string {
   const number = text.trim() === "" ? NaN : Number(text);
   if (number >= spec.minimum && number <= spec.maximum && (!spec.integer || Number.isInteger(number))) return "";
   const ends = `${numberWords(spec.minimum, "")} to ${numberWords(spec.maximum, "")}`;
@@ -95,7 +95,7 @@ export function typedProblem(text: string, { spec }: NumberRange, standing: stri
 
 /** A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
  * Where the author asks for it, a box beside it takes the numbers that no place has. */
-export class Slider {
+class Slider {
   readonly input: HTMLInputElement;
   readonly range: NumberRange;
   readonly #box: HTMLInputElement | null;

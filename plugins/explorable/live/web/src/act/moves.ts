@@ -57,7 +57,7 @@ export function withAmount(moves: readonly Move[], index: number, side: "before"
 }
 
 /** How a control and its positions are called on the page; null for what the page does not offer. */
-export type Words = (control: string, value: Value) => { label: string; value: string } | null;
+type Words = (control: string, value: Value) => { label: string; value: string } | null;
 
 /** "Precision FP32 → FP16: 89.1 → 44.6 GB", with what else it changed, and without the amounts while they are unknown; null for an unknown control. */
 export function moveText(move: Move, words: Words): string | null {

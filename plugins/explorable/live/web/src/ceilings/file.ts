@@ -69,7 +69,7 @@ export function ceilingsIn(text: string): Ceilings {
 }
 
 /** Plain data as a measurement. Raises `FileProblem`. */
-export function checked(parsed: unknown): Ceilings {
+function checked(parsed: unknown): Ceilings {
   if ((parsed as { kind?: unknown } | null)?.kind !== "ceilings") throw new FileProblem('it is no file of ceilings: it has no "kind": "ceilings"');
   const fault = faultOf(parsed, schema as Rule);
   if (fault) throw new FileProblem(`${fault.path.map((name) => name.slice(0, 40).replace(/\s/g, " ")).join(" › ") || "its top level"}: ${fault.allowed}`);

@@ -18,7 +18,7 @@ const AT_ONCE = 8;
 /** Bytes that are read back around an entry. */
 const READ = 16;
 
-export interface Given {
+interface Given {
   seconds: number;
   signal: AbortSignal;
   /** The share that is done, from 0 to 1, and what is being measured. */

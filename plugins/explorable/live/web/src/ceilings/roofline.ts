@@ -12,7 +12,7 @@ const MARGIN = { top: 10, right: 26, bottom: 40, left: 78 };
 const FONT = 12;
 
 /** A measurement, with the shape of its points. */
-export interface Shown {
+interface Shown {
   made: Ceilings;
   shape: number;
 }

@@ -10,7 +10,7 @@ const MOST_PASSES = 4000;
 const GROWTH = 10;
 
 /** A run: so many passes, one after the other, took so many seconds. */
-export interface Run {
+interface Run {
   passes: number;
   seconds: number;
 }

@@ -15,7 +15,7 @@ interface VegaView {
   finalize(): void;
 }
 /** A scale of d3: pixels of the plot from values, and back where values are numbers. */
-export interface VegaScale {
+interface VegaScale {
   (value: unknown): unknown;
   invert?: (pixel: number) => unknown;
   copy(): VegaScale;
@@ -66,7 +66,7 @@ export interface Geometry {
 }
 
 /** A drawn item: Vega keeps the row it stands for beside every node of its SVG. */
-export interface Drawn {
+interface Drawn {
   element: Element;
   row: Row;
 }

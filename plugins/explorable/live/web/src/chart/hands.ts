@@ -9,7 +9,7 @@ import { Playback } from "./playback";
 import { Segments } from "./segments";
 
 /** What the act does with a moving hand. `sets` is a control's name. */
-export interface Hand {
+interface Hand {
   open(sets: string): boolean;
   hold(sets: string, value: Value): void;
   drop(sets: string, value: Value): void;

@@ -14,7 +14,7 @@ export interface HandleSpec {
   along: string;
   value: string;
 }
-export interface TapSpec {
+interface TapSpec {
   kind: "tap";
   chart: string;
   mark: string;
@@ -34,7 +34,7 @@ export interface PlaybackSpec {
   field: string;
   label: string;
 }
-export type HandSpec = HandleSpec | TapSpec | SegmentsSpec | PlaybackSpec;
+type HandSpec = HandleSpec | TapSpec | SegmentsSpec | PlaybackSpec;
 
 export interface StagingSpec {
   chart: string;

@@ -24,7 +24,7 @@ const SETTINGS: Rule = {
 };
 
 /** What came with the page's address, or in a sentence why it cannot be opened. */
-export type Linked = Instruments | { problem: string };
+type Linked = Instruments | { problem: string };
 
 /** The page's address with these settings. What stands at its default is left out; of the whole, without defaults, texts that are empty. */
 export async function addressOf(page: string, act: string, at: Instruments, defaults?: Instruments): Promise<string> {

@@ -7,7 +7,7 @@ import { fileName, ledgerIn, textIn } from "./file";
 import { earlierWords, shareWords } from "./summary";
 
 /** One reader: what they are called, and the acts in their file. */
-export interface Hand {
+interface Hand {
   name: string;
   entries: Entry[];
 }
@@ -28,7 +28,7 @@ export function named(files: readonly Read[]): Hand[] {
 }
 
 /** An act that somebody has played, with everybody's predictions: numbers in one unit, or how many chose which words. */
-export interface Played {
+interface Played {
   act: string;
   title: string;
   question: string;

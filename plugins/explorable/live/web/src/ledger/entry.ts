@@ -17,7 +17,7 @@ export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"
 
 /** Characters of an argument. */
 export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
-export const MOST_ATTEMPTS = DEFINITIONS.memory.properties.earlier.properties.attempts.maximum;
+const MOST_ATTEMPTS = DEFINITIONS.memory.properties.earlier.properties.attempts.maximum;
 export const MOST_HINTS = DEFINITIONS.memory.properties.hints.maximum;
 export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 /** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */

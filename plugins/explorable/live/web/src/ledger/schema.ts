@@ -28,7 +28,7 @@ export interface Rule {
 }
 
 /** Where something is wrong, from the outside in, and what is allowed there. */
-export interface Fault {
+interface Fault {
   path: string[];
   allowed: string;
 }

@@ -91,7 +91,7 @@ export function earlierWords({ attempts, first, revealed }: Earlier): string {
 export const shareWords = ({ share }: Mark): string => (share === undefined ? "not known" : `${Math.round(100 * share)} %`);
 
 /** A number that matters with its unit, which it may lack. */
-export const amountOf = ({ value, unit }: Mark["headline"]): string => (unit ? `${value} ${unit}` : value);
+const amountOf = ({ value, unit }: Mark["headline"]): string => (unit ? `${value} ${unit}` : value);
 
 function markWords({ at, headline, controls }: Mark): string {
   const when = new Date(at).toLocaleString("en-US", { dateStyle: "medium", timeStyle: "short" });

@@ -41,7 +41,7 @@ export class DownloadError extends Error {}
 
 type Fetch = typeof globalThis.fetch;
 
-export interface Guard {
+interface Guard {
   /** The sizes of expected files; their bytes are added as they arrive. */
   progress: ByteProgress;
   /** Called whenever bytes of any file have arrived. */

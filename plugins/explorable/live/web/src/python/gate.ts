@@ -4,7 +4,7 @@
 import { DownloadError } from "./downloads";
 
 /** What the gate needs of its worker. */
-export interface Surroundings {
+interface Surroundings {
   fetch: typeof globalThis.fetch;
   URL: typeof URL;
   Request: typeof Request;

@@ -7,7 +7,7 @@ import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/
 import { tagHighlighter, tags } from "@lezer/highlight";
 import { completion, type Complete } from "./completion";
 
-export interface EditorOptions {
+interface EditorOptions {
   parent: HTMLElement;
   text: string;
   label: string;

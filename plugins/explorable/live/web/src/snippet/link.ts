@@ -12,7 +12,7 @@ export const MOST_CODE = 20_000;
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff]/u;
 
 /** Code that came with the page's address, or in a sentence why it cannot be opened. */
-export type Linked = { code: string } | { problem: string };
+type Linked = { code: string } | { problem: string };
 
 /** The address of the page with the code. Null where it could not be opened again. */
 export async function linkTo(page: string, name: string, code: string): Promise<string | null> {

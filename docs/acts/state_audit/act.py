@@ -7,12 +7,13 @@ from itertools import combinations, product
 
 from explorable import live
 
-from .audit_reflection import reflections
-from .audit_score import judged, score
-from .facts import Account, Audit, Setting, Track, position, start_of
-from .found import FOUND
-from .search import NEAR, UnsolvedError
-from .shared import CLOSED, COUNTS, gap, number, share
+from ..missions.audit_reflection import reflections
+from ..missions.audit_score import judged, score
+from ..missions.facts import Account, Audit, Setting, Track, position, start_of
+from ..missions.found import FOUND
+from ..missions.search import NEAR, UnsolvedError
+from ..missions.shared import CLOSED, COUNTS, gap, number, share
+from ..missions.tracks import track_of
 
 TOLERANCE = 0.1
 """Share of the answer by which a prediction may miss it."""
@@ -44,6 +45,11 @@ def beliefs(audit: Audit) -> tuple[float, ...]:
     """What readers answer who count the weights alone, or leave the optimizer's state out."""
     parts = asked(audit)
     return (parts["weights"], sum(parts.values()) - parts["optimizer"])
+
+
+def act(name: str) -> live.Act:
+    """The act of the track with this name, which the page gives."""
+    return audit_act(track_of(name))
 
 
 def audit_act(track: Track) -> live.Act:

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from explorable import live
 from ironlaw.training.noisy_quadratic import Course
 
-from .facts import Plan, Setting, Track, Wall, start_of
-from .found import FOUND
-from .search import NEAR
-from .shared import CLOSED, share
-from .wall_reflection import reflections
-from .wall_remedy import hint
-from .wall_score import NEEDED, SEEDS, Trials, final_loss, learning_rate, limited, ratio, score, trained
+from ..missions.facts import Plan, Setting, Track, Wall, start_of
+from ..missions.found import FOUND
+from ..missions.search import NEAR
+from ..missions.shared import CLOSED, share
+from ..missions.tracks import track_of
+from ..missions.wall_reflection import reflections
+from ..missions.wall_remedy import hint
+from ..missions.wall_score import NEEDED, SEEDS, Trials, final_loss, learning_rate, limited, ratio, score, trained
 
 POINTS = 120
 """Most places of the loss curve that are drawn."""
@@ -29,6 +30,11 @@ TITLES = {
     "exploded": "The toy loss explodes",
     "loss": "The toy loss stays too high",
 }
+
+
+def act(name: str) -> live.Act:
+    """The act of the track with this name, which the page gives."""
+    return wall_act(track_of(name))
 
 
 def wall_act(track: Track) -> live.Act:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from explorable import live
 
-from .facts import Race, Setting, Stages, Track, start_of
-from .found import FOUND
-from .race_reflection import reflections
-from .race_score import MOVES, faster, score
-from .search import NEAR
-from .shared import CLOSED, gap, number, share
-from .steps import Step, further, steps
+from ..missions.facts import Race, Setting, Stages, Track, start_of
+from ..missions.found import FOUND
+from ..missions.race_reflection import reflections
+from ..missions.race_score import MOVES, faster, score
+from ..missions.search import NEAR
+from ..missions.shared import CLOSED, gap, number, share
+from ..missions.steps import Step, further, steps
+from ..missions.tracks import track_of
 
 TOLERANCE = 0.1
 """How far a predicted factor may be off."""
@@ -22,6 +23,11 @@ WIDTH, GAP, LEFT = 25, 11.5, 1
 """Of the three boxes, on a stage 100 wide."""
 WHOLE = 100
 """Rates from here on are shown without digits behind the point."""
+
+
+def act(name: str) -> live.Act:
+    """The act of the track with this name, which the page gives."""
+    return race_act(track_of(name))
 
 
 def race_act(track: Track) -> live.Act:

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, framed, rows
+from docs.acts.missions.tracks import track_of
 
 HUES = ["var(--il-compute)", "var(--il-memory)", "var(--il-optimizer)", "var(--il-data)"]
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
@@ -39,8 +40,10 @@ def curve() -> Any:
     return framed(alt.layer(*layers), 220, left=48, right=20, bottom=44)
 
 
-def scaling(devices: list[str]) -> Any:
+def scaling(track: str) -> Any:
     """MFU over the samples of an update: a line for each number of devices, hollow beyond a limit."""
+    levers = {lever.name: lever.values for lever in track_of(track).wall.levers}
+    devices = [str(value) for value in levers.get("devices", ("both",))]
     x = alt.X(
         "batch:Q",
         axis=alt.Axis(title="samples in an update", tickCount=4, format="~s", grid=False),

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from docs.acts.drawing import HATCH, INK, LIMIT, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+from docs.acts.missions.tracks import track_of
 
 PARTS = {
     "weights": "var(--il-memory)",
@@ -20,16 +21,20 @@ PARTS = {
     "gone": HATCH,
     "need": INK,
 }
-ROWS = 8
-"""Lines that the waterfall has room for unless told otherwise: six parts, what is gone at the peak, what is needed."""
+ROWS = {"cloud": 10}
+"""Lines that a track's waterfall has room for: its parts, what is gone at the peak, what is needed."""
+MOST_ROWS = 8
+"""Lines of the waterfall of every other track."""
 LINE = 33
 """Pixels for a line."""
 NAMES = 166
 """Pixels for the parts' names and sizes."""
 
 
-def asked(unit: str, top: float) -> Any:
+def each(track: str) -> Any:
     """The reader's bar, and under it what the question is about, part by part, from 0 to the largest prediction."""
+    audit = track_of(track).audit
+    unit, top = audit.unit[0], audit.ask.top
     axis = alt.Axis(title=unit, tickCount=5, titleAlign="right", titleAnchor="end", labelOverlap=True)
     scale = alt.Scale(domain=[0, top], nice=False)
 
@@ -70,8 +75,9 @@ def asked(unit: str, top: float) -> Any:
     return framed(alt.layer(*layers), 178, left=8, right=16, bottom=44)
 
 
-def waterfall(unit: str, lines: int = ROWS) -> Any:
+def waterfall(track: str) -> Any:
     """A bar for each part, each beginning where the last one ended; what is needed; the device's limit across."""
+    unit, lines = track_of(track).audit.unit[0], ROWS.get(track, MOST_ROWS)
     kept: dict[str, Any] = {"labelOverlap": True, "labelSeparation": 4}
     axis = alt.Axis(title=unit, tickCount=4, titleAlign="right", titleAnchor="end", **kept)
     scale = alt.Scale(zero=True, nice=False)

@@ -1,8 +1,0 @@
-"""Part 2 of this track; the modules of `missions` make it."""
-
-from __future__ import annotations
-
-from ..missions.cloud_track import CLOUD
-from ..missions.race import race_act
-
-ACT = race_act(CLOUD)

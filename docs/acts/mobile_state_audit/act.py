@@ -1,8 +1,0 @@
-"""Part 1 of this track; the modules of `missions` make it."""
-
-from __future__ import annotations
-
-from ..missions.audit import audit_act
-from ..missions.mobile_track import MOBILE
-
-ACT = audit_act(MOBILE)

@@ -1,8 +1,0 @@
-"""Part 3 of this track; the modules of `missions` make it."""
-
-from __future__ import annotations
-
-from ..missions.tiny_track import TINY
-from ..missions.wall import wall_act
-
-ACT = wall_act(TINY)
