@@ -2,11 +2,12 @@
 // a wheel that was changed there is refused.
 // @ts-check
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { promisify } from "node:util";
 import { serveSite } from "../harness/server.mjs";
 import { REPOSITORY } from "../harness/site.mjs";
 import { Snippet } from "./snippet_page.mjs";
@@ -41,7 +42,8 @@ export function ownWheelsTests({ once }) {
     const folder = mkdtempSync(join(tmpdir(), "own-wheels-"));
     const { host, name, close } = await wheelHost();
     const python = join(REPOSITORY, ".venv", "bin", "python");
-    execFileSync(python, ["-m", "tests.own_wheels.build", folder, `http://${name}/`], { cwd: REPOSITORY, stdio: "pipe" });
+    // Not synchronously: the host answers the build, that it has nothing.
+    await promisify(execFile)(python, ["-m", "tests.own_wheels.build", folder, `http://${name}/`], { cwd: REPOSITORY });
     Object.assign(host, { folder: join(folder, "index"), asked: [] });
     const site = await serveSite(join(folder, "book", "site"));
     try {
