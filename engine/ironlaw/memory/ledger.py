@@ -73,7 +73,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     parts = stage_sections(c, stage)
     if c.framework.compiled and not c.framework.by_hand:
         parts = tuple(compiled(part) for part in parts)
-    static = tuple(static_tensors(c, stage))
+    static = static_tensors(c, stage)
     fate = _gradient_fate(c)
     selective = c.checkpointing.kind == "selective"
     on_device = [tensor for tensor in static if tensor.place == "device"]
@@ -133,6 +133,7 @@ def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
 
 
 def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
+    part = replace(part, count=1)  # what one needs does not depend on how many there are
     if not is_fully_sharded(c):
         return working_set(part, c.gradients, fate, selective=selective)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
