@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from explorable import live
 from ironlaw import GB, EngineError, accelerator
-from ironlaw.answers.advice import Advice, advice, elsewhere, together
+from ironlaw.answers.advice import Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
@@ -39,6 +39,8 @@ _LATER = 1000.0
 """What changes of the other group are worth less: whoever asked for one training is first told of that one."""
 _ASKED = ("model", "gpu")
 """Controls that say what a reader has: no way out changes them."""
+TRIED = live.Suggestion("", "", {}, 0.0)
+"""Says that something was tried: between two of these the page can answer a hand, or stop."""
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
 
 
@@ -55,7 +57,10 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
     def accept(change: Change) -> bool:
         return controls_of(change, state) is not None
 
-    found = [_told(one, state, now) for one in advice(c, MOST, accept)]
+    found = []
+    for one in (yield from _counted(advising(c, MOST, accept))):
+        found.append(_told(one, state, now))
+        yield TRIED
     for place, (one, controls) in enumerate(found):
         yield _suggestion(one, controls, len(found) - place, now.verdict)
     yield from _largest(state, plan, now)
@@ -73,6 +78,17 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
+
+
+def _counted(search: Generator[None, None, tuple[Advice, ...]]) -> Generator[live.Suggestion, None, tuple[Advice, ...]]:
+    """A search in which the page can do other things after each change that was tried."""
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            found: tuple[Advice, ...] = end.value
+            return found
+        yield TRIED
 
 
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
