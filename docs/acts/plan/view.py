@@ -67,11 +67,12 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     found: Estimate = plan(batch, sequence)
     memory = found.memory_bytes
     need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
-    band = found.calibrated.device_total if found.calibrated else None
+    seen = found.calibrated
+    band = seen.device_total if seen else None
     fullest = peak(plan.setup, batch, sequence)
     sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
-    step = found.calibrated.step_s.expected if found.calibrated else found.time.step_s
+    step = seen.step_s.expected if seen else found.time.step_s
     headline = live.Figure(f"Peak of a card, {duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB")
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)

@@ -174,7 +174,7 @@ class Setup:
         layout = replace(self.layout, data=1, zero=0, micro_batches=1)
         return replace(self, data=DataShape(1, 1), layout=layout, cluster=None)
 
-    @property
+    @cached_property
     def whole(self) -> Setup:
         """The same model on one device, undivided."""
         layout = replace(

@@ -57,7 +57,20 @@ def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> Mem
 
 def memory_plans(c: Setup) -> tuple[MemoryPlan, ...]:
     """The plan of each stage that can need the most memory, whatever the batch and the sequence."""
-    return _plans(c.anywhere)
+    return _plans(_as_many(c))
+
+
+def _as_many(c: Setup) -> Setup:
+    """The same with as few replicas and micro-batches as need the same memory: there their number says nothing.
+
+    Replicas that divide nothing have buckets all the same, and gradients outlive a micro-batch that is not the last.
+    """
+    layout = c.layout
+    if layout.pipeline > 1 or c.framework.runtime != "none":
+        return c.anywhere
+    data = layout.data if layout.zero else min(layout.data, 2)
+    layout = replace(layout, data=data, micro_batches=min(layout.micro_batches, 2))
+    return replace(c.anywhere, layout=layout, cluster=None)
 
 
 @lru_cache(maxsize=1024)
