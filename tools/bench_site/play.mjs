@@ -147,7 +147,7 @@ if (!only) console.log("act                    browser    seconds  clicks  words
 for (const engine of engines) {
   const proxy = await refuseForeign();
   const server = await serveSite(site);
-  const browser = await launch(engine, programs, proxy.port);
+  const browser = await launch(engine, programs, proxy.port, { asReaders: true });
   try {
     await newReader({ browser, server, proxy, site, pages: [], sample: [] });
     await dragPlans(browser, server.base);
