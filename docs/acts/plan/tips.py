@@ -10,7 +10,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GB, EngineError, accelerator
-from ironlaw.answers.advice import Advice, advising, elsewhere, together
+from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
@@ -59,7 +59,10 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
 
     found = []
     for one in (yield from _counted(advising(c, MOST, accept))):
-        found.append(_told(one, state, now))
+        told = _told(one, state, now)
+        # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
+        if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
+            found.append(told)
         yield TRIED
     for place, (one, controls) in enumerate(found):
         yield _suggestion(one, controls, len(found) - place, now.verdict)

@@ -174,21 +174,22 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
     lines = {
         MEMORY: [f"{size / GB:.1f} GB" for size in sizes],
-        "A step": [duration(one) for one in seconds],
+        "A step": [duration(one, seconds[0]) for one in seconds],
         "Tokens a second": [f"{significant(per_step / one)}" for one in (seconds[0], seconds[2], seconds[1])],
-        "The run": [duration(one * SECONDS_PER_HOUR) for one in hours],
+        "The run": [duration(one * SECONDS_PER_HOUR, hours[0] * SECONDS_PER_HOUR) for one in hours],
         "Money": ["no price on record" if hourly is None else f"{significant(one * hourly)} USD" for one in hours],
         "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
     }
     return {what: (one[0], one[1], one[2]) for what, one in lines.items()}
 
 
-def duration(seconds: float) -> str:
-    """A time in the unit in which people say it."""
-    for size, unit in ((86_400 * 2, "days"), (7200, "hours"), (120, "minutes")):
-        if seconds >= size:
-            return f"{significant(seconds / {'days': 86_400, 'hours': 3600, 'minutes': 60}[unit])} {unit}"
-    return f"{significant(seconds)} s" if seconds >= 1 else f"{significant(seconds * 1000)} ms"
+def duration(seconds: float, like: float | None = None) -> str:
+    """A time in the unit in which people say it, or say a time like another one."""
+    told = seconds if like is None else like
+    for least, size, unit in ((2 * 86_400, 86_400, "days"), (7200, 3600, "hours"), (120, 60, "minutes"), (1, 1, "s")):
+        if told >= least:
+            return f"{significant(seconds / size)} {unit}"
+    return f"{significant(seconds * 1000)} ms"
 
 
 def significant(value: float) -> str:
