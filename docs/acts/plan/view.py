@@ -47,17 +47,21 @@ IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that ye
 def compute(state: live.State) -> live.View:
     """The plan at which the controls stand, or why there is none."""
     try:
-        require_layout(state)
-        words = words_of(state)
-        batch, sequence = words.pop("batch"), words.pop("sequence")
-        return _view(state, plan_of(tuple(words.items())), batch, sequence)
+        return _view(state, *plan_of(state))
     except EngineError as error:
         return _impossible(state, error)
 
 
-@lru_cache(maxsize=64)
-def plan_of(words: tuple[tuple[str, Any], ...]) -> Any:
-    """The plan without its batch and sequence, which a hand drags."""
+def plan_of(state: live.State) -> tuple[Any, int, int]:
+    """The plan without its batch and sequence, which a hand drags, and these two. Raises `EngineError` for none."""
+    require_layout(state)
+    words = words_of(state)
+    batch, sequence = words.pop("batch"), words.pop("sequence")
+    return _plan_of(tuple(words.items())), batch, sequence
+
+
+@lru_cache(maxsize=256)
+def _plan_of(words: tuple[tuple[str, Any], ...]) -> Any:
     from ironlaw import setup
 
     return prepare(setup(**dict(words), batch=1, sequence=64))

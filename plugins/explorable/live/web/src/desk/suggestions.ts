@@ -54,16 +54,24 @@ export class Suggestions {
     this.#stop.hidden = false;
     for (let tried = 0; ; tried += 1) {
       setText(this.#status, `Looking for changes that help: ${tried} tried.`);
-      const answer = (await this.#desk.tell(tried ? "more" : "suggest", [], state)) as { next: Suggestion | null } | null;
+      const answer = await this.#ask(tried ? "more" : "suggest", state);
       if (look !== this.#look || !answer) return;
       if (!answer.next) break;
+      if (answer.next.worth < 0) break;
       if (!answer.next.title) continue;
       found.push(answer.next);
       found.sort((one, other) => other.worth - one.worth);
       this.#show(found);
     }
     this.#show(found);
-    this.#end(found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
+    this.#stop.hidden = true;
+    setText(this.#status, found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
+    // What a hand may ask for next is made ready while it rests.
+    while (look === this.#look && (await this.#ask("more", state))?.next);
+  }
+
+  #ask(what: "suggest" | "more", state: State): Promise<{ next: Suggestion | null } | null> {
+    return this.#desk.tell(what, [], state) as Promise<{ next: Suggestion | null } | null>;
   }
 
   /** Each group under its name, where there are several. */
