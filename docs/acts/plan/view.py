@@ -9,6 +9,7 @@ from typing import Any
 from explorable import live
 from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
+from ironlaw.answers.assumptions import hourly_price
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
@@ -106,6 +107,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
+            "sums": sums(state, asked, found, numbers),
             **measured_tables(state, asked),
         },
         failure=failure,
@@ -176,7 +178,7 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     hours = [tokens / (per_step / one) / SECONDS_PER_HOUR for one in seconds]
     memory = seen.device_total if seen else None
     sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
-    lines = {
+    lines: dict[str, list[str]] = {
         MEMORY: [f"{size / GB:.1f} GB" for size in sizes],
         "A step": [duration(one, seconds[0]) for one in seconds],
         "Tokens a second": [f"{significant(per_step / one)}" for one in (seconds[0], seconds[2], seconds[1])],
@@ -185,6 +187,30 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
         "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
     }
     return {what: (one[0], one[1], one[2]) for what, one in lines.items()}
+
+
+def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tuple[str, str, str]]) -> live.Table:
+    """How each line of the answer comes about, by the figures beside it."""
+    seen, time, gpus = found.calibrated, found.time, int(state.controls["gpus"])
+    tokens = float(state.controls["tokens"])
+
+    def scaled(counted: str, expected: float, count: float) -> str:
+        return f"{counted} counted × {significant(expected / count)}, what published runs took of the count"
+
+    need = found.memory_bytes.device_total
+    expected = (seen.device_total.expected, seen.step_s.expected) if seen else (need, time.step_s)
+    run, cards = numbers["The run"][0], f"{gpus:,} card{'s' * (gpus > 1)}"
+    hourly = float(state.controls["price"]) or hourly_price(asked.chip)
+    lines = {
+        MEMORY: scaled(f"{need / GB:.1f} GB", expected[0], need),
+        "A step": scaled(f"{duration(time.step_s)}", expected[1], time.step_s),
+        "Tokens a second": f"{asked.tokens:,} tokens of a step / {numbers['A step'][0]}",
+        "The run": f"{tokens:,g} million tokens / {numbers['Tokens a second'][0]} a second",
+        "Money": "" if hourly is None else f"{run} × {cards} × {hourly:.2f} USD an hour",
+        "Energy of the cards": f"{run} × {cards} × {asked.chip.tdp:,g} W, drawn all the time",
+    }
+    rows = [live.row(what, numbers[what][0], said) for what, said in lines.items() if said]
+    return live.Table("Where each number comes from", live.columns("", "Expect", "Sum"), rows)
 
 
 def duration(seconds: float, like: float | None = None) -> str:

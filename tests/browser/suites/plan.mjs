@@ -1,6 +1,7 @@
 // The planner: files are pasted and dropped, changes are found and made, the plan stands in the address, nothing of a file leaves.
 // @ts-check
 import assert from "node:assert/strict";
+import { inflateRawSync } from "node:zlib";
 import { START_LIMIT_MS } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -42,6 +43,9 @@ export function planTests({ widely, once }) {
     const shown = await headline(browser);
     await browser.waitFor(() => location.hash.startsWith("#state=1.plan."), 10_000, "the plan in the address");
     const address = await browser.eval(() => location.href);
+    const link = inflateRawSync(Buffer.from(address.split("#state=1.plan.")[1] ?? "", "base64url")).toString();
+    assert.match(link, /"rank":32/);
+    for (const part of [SECRET, "/home", "hub_token"]) assert.ok(!link.includes(part), `${part} in the link`);
     assert.equal(await browser.eval((secret) => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]).includes(secret), SECRET), false, "in the storage");
 
     await browser.click({ role: "button", name: "Keep this to compare", within: ACT });
