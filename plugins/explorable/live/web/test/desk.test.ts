@@ -135,7 +135,7 @@ test("a hand that moves ends the search, and what was found fades; when all is t
   const here = desk(async () => null);
   const asked: string[] = [];
   const change = (title: string, worth: number): object => ({ title, text: "", controls: {}, worth, group: "" });
-  const told = [change("Less", 1), change("", 0), change("", -1), change("", 0)];
+  const told = [change("Less", 1), change("", 0), change("Other", -900), change("", -1), change("", 0)];
   here.tell = async (what) => ({ next: told[asked.push(what) - 1] ?? null });
   const around = new Around(here);
   const place = here.host.querySelector('[data-slot="suggestions"]') as HTMLElement;
@@ -144,8 +144,8 @@ test("a hand that moves ends the search, and what was found fades; when all is t
   await new Promise((done) => setTimeout(done, 400));
   expect(asked).toEqual([]);
   around.told(here.state(), seen("1 GB"));
-  await vi.waitFor(() => expect(asked).toEqual(["suggest", "more", "more", "more", "more"]));
-  expect(place.querySelectorAll("li")).toHaveLength(1);
+  await vi.waitFor(() => expect(asked).toEqual(["suggest", "more", "more", "more", "more", "more"]));
+  expect(place.querySelectorAll("li")).toHaveLength(2);
   expect(place.querySelector(".il-help")?.textContent).not.toContain("Looking");
   expect(place.querySelector("[data-past]")).toBeNull();
   around.moving();

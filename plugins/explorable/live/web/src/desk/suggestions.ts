@@ -57,7 +57,7 @@ export class Suggestions {
       const answer = await this.#ask(tried ? "more" : "suggest", state);
       if (look !== this.#look || !answer) return;
       if (!answer.next) break;
-      if (answer.next.worth < 0) break;
+      if (!answer.next.title && answer.next.worth < 0) break;
       if (!answer.next.title) continue;
       found.push(answer.next);
       found.sort((one, other) => other.worth - one.worth);
