@@ -58,7 +58,7 @@ async function dragPlans(browser, base) {
       // Each from the same plan, which a link opens again.
       await browser.eval((link) => void (location.hash = link), link);
       await new Promise((done) => setTimeout(done, SETTLED_MS));
-      await browser.waitFor(`${PLAN}[data-live="true"] .il-suggestions__list button`, START_LIMIT_MS, "the plan and its changes");
+      await browser.waitFor(`${PLAN}[data-live="true"]`, START_LIMIT_MS, "the plan");
       await browser.waitFor(() => !/Looking/.test(document.querySelector("live-act .il-suggestions [role=status]")?.textContent ?? ""), START_LIMIT_MS, "all changes");
       await browser.eval(() => document.querySelector("live-act .il-more")?.setAttribute("open", ""));
       const shown = [`${PLAN} [data-slot="headline"]`, `${PLAN} [data-chart="memory"] [data-slot="plot"]`];
