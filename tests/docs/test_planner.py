@@ -208,7 +208,7 @@ def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_mess
         ({}, ""),
         (
             {"zero": 3},
-            "8 of them divide optimizer states, gradients and weights, 1/8 to a card, with the layers at work",
+            "all divide optimizer states, gradients and weights, 1/8 to a card, with the layers at work",
         ),
         (
             {"zero": 2},

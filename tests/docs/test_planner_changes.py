@@ -58,7 +58,7 @@ def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
     )
     told = []
     answer: Any = act.suggest(state, True)
-    while answer["next"]:
+    while answer["next"] and (answer["next"]["title"] or answer["next"]["worth"] >= 0):
         told.append(answer["next"])
         answer = act.suggest(state, False)
     named = [one for one in told if one["title"]]
@@ -79,7 +79,7 @@ def suggested(act: LoadedAct, state: State) -> list[dict[str, Any]]:
     """All changes that the page can make, the first one first."""
     answer: Any = act.suggest(sent(state), True)
     told = []
-    while answer["next"]:
+    while answer["next"] and (answer["next"]["title"] or answer["next"]["worth"] >= 0):
         told.append(answer["next"])
         answer = act.suggest(sent(state), False)
     return sorted((one for one in told if one["title"]), key=lambda one: -float(one["worth"]))

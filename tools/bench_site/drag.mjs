@@ -56,6 +56,50 @@ export function dragTimes(browser, what, moves) {
   );
 }
 
+/** Milliseconds without any change after which an answer counts as whole. */
+const QUIET_MS = 70;
+/** How long to wait for a change before a move counts as one that changed nothing on the page. */
+const NOTHING_MS = 600;
+
+/**
+ * Milliseconds from each move of a slider's hand to the last change of what the page shows of it, each move to another place. The hand goes once over the whole
+ * slider and does not let go before the end. Moves that change nothing are left out.
+ * @param {import("../../tests/browser/harness/browser.mjs").Browser} browser
+ * @param {string} slider  selector of the range input
+ * @param {readonly string[]} shown  selectors of what changes: the number, the picture
+ * @param {number} moves
+ * @returns {Promise<number[]>}
+ */
+export function slideTimes(browser, slider, shown, moves) {
+  return browser.eval(
+    async (slider, shown, moves, quietMs, nothingMs) => {
+      const input = /** @type {HTMLInputElement} */ (document.querySelector(slider));
+      const places = shown.map((selector) => /** @type {Element} */ (document.querySelector(selector)));
+      input.scrollIntoView({ block: "center", behavior: "instant" });
+      const [first, last] = [Number(input.min), Number(input.max)];
+      const times = [];
+      for (let move = 1; move <= moves; move += 1) {
+        let changed = 0;
+        const watch = new MutationObserver(() => (changed = performance.now()));
+        for (const place of places) watch.observe(place, { attributes: true, characterData: true, childList: true, subtree: true });
+        input.value = String(Math.round(first + ((last - first) * move) / moves));
+        const start = performance.now();
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        while (performance.now() - Math.max(start, changed) < (changed ? quietMs : nothingMs)) await new Promise((done) => setTimeout(done, 5));
+        watch.disconnect();
+        if (changed) times.push(changed - start);
+      }
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+      return times;
+    },
+    slider,
+    shown,
+    moves,
+    QUIET_MS,
+    NOTHING_MS,
+  );
+}
+
 /** The value below which a share of the values lies. @param {number[]} values @param {number} share */
 export function quantile(values, share) {
   const sorted = [...values].sort((one, other) => one - other);

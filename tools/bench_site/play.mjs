@@ -4,6 +4,7 @@
 //
 //   node tools/bench_site/play.mjs                 builds the site first
 //   SITE_DIR=site node tools/bench_site/play.mjs   plays a built one
+//   ONLY=plan                                      the planner's sliders alone
 //   ENGINES=chromium                               which browsers; chromium and firefox when empty
 //
 // The script reads nothing, so the seconds are what the page itself takes: starting Python, staging the reveal, judging answers.
@@ -14,7 +15,8 @@ import { builtSite } from "../../tests/browser/harness/site.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
 import { ACT, START_LIMIT_MS, wordsBefore } from "../../tests/browser/suites/act_page.mjs";
 import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_page.mjs";
-import { dragTimes, quantile } from "./drag.mjs";
+import { deflateRawSync } from "node:zlib";
+import { dragTimes, quantile, slideTimes } from "./drag.mjs";
 
 /** @typedef {import("../../tests/browser/harness/browser.mjs").Browser} Browser */
 /** @typedef {{name: string, page: string, predict: string | null, follows?: string}} Scene  what is typed, or null for an instrument; the mark that follows the scale */
@@ -30,6 +32,45 @@ const SCENES = [
 ];
 const MOVES = 200;
 const BUDGET_MS = { chromium: 12, firefox: 16, webkit: 16 };
+
+/** Plans whose sliders are dragged: a dense model of 80 layers, on one card and on many. @type {Record<string, Record<string, unknown>>} */
+const PLANS = {
+  "1 card, full": { gpus: 1, method: "full" },
+  "1 card, QLoRA": { gpus: 1, method: "qlora" },
+  "64 cards, full": { gpus: 64, method: "full", zero: 3 },
+  "64 cards, QLoRA": { gpus: 64, method: "qlora" },
+};
+const SLIDERS = ["gpus", "batch", "sequence", "accumulate", "tp", "pp"];
+const PLAN = 'live-act[data-name="plan"]';
+const PLAN_MOVES = 40;
+const PLAN_BUDGET_MS = 16;
+const SETTLED_MS = 2500;
+
+/** Drags every slider of the planner over its whole length. @param {Browser} browser @param {string} base */
+async function dragPlans(browser, base) {
+  console.log("Plan a run, Llama 3 70B   slider      p95 ms (median, most, n)");
+  for (const [name, plan] of Object.entries(PLANS)) {
+    const packed = deflateRawSync(JSON.stringify({ controls: { model: "meta-llama/Meta-Llama-3-70B", ...plan } })).toString("base64url");
+    const link = `#state=1.plan.${packed}`;
+    await browser.open(base);
+    await browser.open(`${base}plan/${link}`);
+    for (const slider of SLIDERS) {
+      // Each from the same plan, which a link opens again.
+      await browser.eval((link) => void (location.hash = link), link);
+      await new Promise((done) => setTimeout(done, SETTLED_MS));
+      await browser.waitFor(`${PLAN}[data-live="true"]`, START_LIMIT_MS, "the plan");
+      await browser.waitFor(() => !/Looking/.test(document.querySelector("live-act .il-suggestions [role=status]")?.textContent ?? ""), START_LIMIT_MS, "all changes");
+      await browser.eval(() => document.querySelector("live-act .il-more")?.setAttribute("open", ""));
+      const shown = [`${PLAN} [data-slot="headline"]`, `${PLAN} [data-chart="memory"] [data-slot="plot"]`];
+      const times = await slideTimes(browser, `${PLAN} input[data-slider="${slider}"]`, shown, PLAN_MOVES);
+      // The address follows the hand that has let go; then the link opens the first plan again.
+      await new Promise((done) => setTimeout(done, SETTLED_MS));
+      const p95 = quantile(times, 0.95);
+      const rest = `${quantile(times, 0.5).toFixed(1)}, ${Math.max(...times).toFixed(1)}, ${times.length}`;
+      console.log(`${name.padEnd(25)} ${slider.padEnd(11)} ${p95.toFixed(1)} (${rest})${p95 <= PLAN_BUDGET_MS ? "" : ` over ${PLAN_BUDGET_MS}`}`);
+    }
+  }
+}
 
 /** @param {Browser} browser @param {string} act */
 async function ready(browser, act) {
@@ -100,14 +141,17 @@ async function drag(browser, act, { follows }) {
 const engines = process.env["ENGINES"] ? wantedEngines() : /** @type {const} */ (["chromium", "firefox"]);
 const programs = findPrograms([...engines]);
 const site = builtSite();
-console.log("act                    browser    seconds  clicks  words before  drag p95 ms (median, n)");
+const only = process.env["ONLY"] ?? "";
+if (only && only !== "plan") throw new Error(`ONLY is ${only}; allowed: plan`);
+if (!only) console.log("act                    browser    seconds  clicks  words before  drag p95 ms (median, n)");
 for (const engine of engines) {
   const proxy = await refuseForeign();
   const server = await serveSite(site);
-  const browser = await launch(engine, programs, proxy.port);
+  const browser = await launch(engine, programs, proxy.port, { asReaders: true });
   try {
     await newReader({ browser, server, proxy, site, pages: [], sample: [] });
-    for (const scene of SCENES) {
+    await dragPlans(browser, server.base);
+    for (const scene of only ? [] : SCENES) {
       const act = `live-act[data-name="${scene.name}"]`;
       await browser.open(server.base + scene.page);
       const words = await wordsBefore(browser, act);

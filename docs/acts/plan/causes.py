@@ -75,6 +75,6 @@ def loading(asked: Setup) -> str:
     kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
     one, cards = kept.bytes(asked.model.parameters) / GB, _cards_of_a_machine(asked)
     return (
-        f"Loading takes up to {one * cards:.0f} GB of a machine's own memory (RAM) where every process reads the whole "
-        f"model in {kept.name.upper()}, {one:.1f} GB each."
+        f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "
+        f"whole model in {kept.name.upper()}, {one:.1f} GB each."
     )

@@ -65,7 +65,8 @@ def held(asked: Setup) -> str:
     said = [f"each holds {' and '.join(shares)}"] if shares else []
     if divided:
         gathers = ", with the layers at work gathered whole" if zero == 3 else ""
-        said.append(f"{layout.data:,} of them divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
+        who = "all" if layout.data == layout.devices else f"{layout.data:,} of them"
+        said.append(f"{who} divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
     said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
     return f"Of {layout.devices:,} cards {'; '.join(said)}."
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from explorable import live
-from ironlaw import GB, EngineError, accelerator
-from ironlaw.answers.advice import Advice, advice, elsewhere, together
+from ironlaw import GB, EngineError, Setup, accelerator
+from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
 from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
+from .view import plan_of
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _OFFERED = {control.name for control in CONTROLS}
@@ -39,23 +41,52 @@ _LATER = 1000.0
 """What changes of the other group are worth less: whoever asked for one training is first told of that one."""
 _ASKED = ("model", "gpu")
 """Controls that say what a reader has: no way out changes them."""
+TRIED = live.Suggestion("", "", {}, 0.0)
+"""Says that something was tried: between two of these the page can answer a hand, or stop."""
+DONE = live.Suggestion("", "", {}, -1.0)
+"""Says that all is told."""
+_SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
 
 
 def suggest(state: live.State) -> Iterator[live.Suggestion]:
-    """Changes of the plan, or ways out of one that is not possible. One without a title has no control here."""
+    """Changes of the plan, or ways out of one that is not possible. One without a title has no control here.
+
+    When all are told, plans are prepared that a hand may ask for next: those of the sliders with few possible places,
+    of which each needs operations of its own.
+    """
     try:
         c = setup_of(state)
     except EngineError as error:
         yield from _ways_out(state, uncounted=is_uncounted(error))
         return
+    yield from _changes(state, c)
+    yield DONE
+    for name in ("tp", "pp"):
+        for value in _divisors(c.devices, int(_SLIDERS[name].maximum)):
+            with suppress(EngineError):
+                plan_of(live.State(state.context, {**state.controls, name: value}))
+            yield TRIED
+
+
+def _divisors(number: int, most: int) -> Iterator[int]:
+    return (one for one in range(1, min(number, most) + 1) if number % one == 0)
+
+
+def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
     plan = prepare(c)
     now = plan()
 
     def accept(change: Change) -> bool:
         return controls_of(change, state) is not None
 
-    found = [_told(one, state, now) for one in advice(c, MOST, accept)]
+    found = []
+    for one in (yield from _counted(advising(c, MOST, accept))):
+        told = _told(one, state, now)
+        # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
+        if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
+            found.append(told)
+        yield TRIED
     for place, (one, controls) in enumerate(found):
         yield _suggestion(one, controls, len(found) - place, now.verdict)
     yield from _largest(state, plan, now)
@@ -73,6 +104,17 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
+
+
+def _counted(search: Generator[None, None, tuple[Advice, ...]]) -> Generator[live.Suggestion, None, tuple[Advice, ...]]:
+    """A search in which the page can do other things after each change that was tried."""
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            found: tuple[Advice, ...] = end.value
+            return found
+        yield TRIED
 
 
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
@@ -275,10 +317,9 @@ def _has_place(controls: dict[str, live.Value]) -> bool:
         for control in CONTROLS
         if isinstance(control, live.Choice)
     }
-    sliders = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
     return all(
-        sliders[name].minimum <= float(value) <= sliders[name].maximum
-        if name in sliders
+        _SLIDERS[name].minimum <= float(value) <= _SLIDERS[name].maximum
+        if name in _SLIDERS
         else value in offered.get(name, [value])
         for name, value in controls.items()
     )

@@ -9,6 +9,7 @@ from typing import Any
 from explorable import live
 from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
+from ironlaw.answers.assumptions import hourly_price
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
@@ -47,17 +48,21 @@ IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that ye
 def compute(state: live.State) -> live.View:
     """The plan at which the controls stand, or why there is none."""
     try:
-        require_layout(state)
-        words = words_of(state)
-        batch, sequence = words.pop("batch"), words.pop("sequence")
-        return _view(state, plan_of(tuple(words.items())), batch, sequence)
+        return _view(state, *plan_of(state))
     except EngineError as error:
         return _impossible(state, error)
 
 
-@lru_cache(maxsize=64)
-def plan_of(words: tuple[tuple[str, Any], ...]) -> Any:
-    """The plan without its batch and sequence, which a hand drags."""
+def plan_of(state: live.State) -> tuple[Any, int, int]:
+    """The plan without its batch and sequence, which a hand drags, and these two. Raises `EngineError` for none."""
+    require_layout(state)
+    words = words_of(state)
+    batch, sequence = words.pop("batch"), words.pop("sequence")
+    return _plan_of(tuple(words.items())), batch, sequence
+
+
+@lru_cache(maxsize=256)
+def _plan_of(words: tuple[tuple[str, Any], ...]) -> Any:
     from ironlaw import setup
 
     return prepare(setup(**dict(words), batch=1, sequence=64))
@@ -67,11 +72,12 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     found: Estimate = plan(batch, sequence)
     memory = found.memory_bytes
     need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
-    band = found.calibrated.device_total if found.calibrated else None
+    seen = found.calibrated
+    band = seen.device_total if seen else None
     fullest = peak(plan.setup, batch, sequence)
     sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
-    step = found.calibrated.step_s.expected if found.calibrated else found.time.step_s
+    step = seen.step_s.expected if seen else found.time.step_s
     headline = live.Figure(f"Peak of a card, {duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB")
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
@@ -101,6 +107,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
+            "sums": sums(state, asked, found, numbers),
             **measured_tables(state, asked),
         },
         failure=failure,
@@ -171,23 +178,48 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     hours = [tokens / (per_step / one) / SECONDS_PER_HOUR for one in seconds]
     memory = seen.device_total if seen else None
     sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
-    lines = {
+    lines: dict[str, list[str]] = {
         MEMORY: [f"{size / GB:.1f} GB" for size in sizes],
-        "A step": [duration(one) for one in seconds],
+        "A step": [duration(one, seconds[0]) for one in seconds],
         "Tokens a second": [f"{significant(per_step / one)}" for one in (seconds[0], seconds[2], seconds[1])],
-        "The run": [duration(one * SECONDS_PER_HOUR) for one in hours],
+        "The run": [duration(one * SECONDS_PER_HOUR, hours[0] * SECONDS_PER_HOUR) for one in hours],
         "Money": ["no price on record" if hourly is None else f"{significant(one * hourly)} USD" for one in hours],
         "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
     }
     return {what: (one[0], one[1], one[2]) for what, one in lines.items()}
 
 
-def duration(seconds: float) -> str:
-    """A time in the unit in which people say it."""
-    for size, unit in ((86_400 * 2, "days"), (7200, "hours"), (120, "minutes")):
-        if seconds >= size:
-            return f"{significant(seconds / {'days': 86_400, 'hours': 3600, 'minutes': 60}[unit])} {unit}"
-    return f"{significant(seconds)} s" if seconds >= 1 else f"{significant(seconds * 1000)} ms"
+def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tuple[str, str, str]]) -> live.Table:
+    """How each line of the answer comes about, by the figures beside it."""
+    seen, time, gpus = found.calibrated, found.time, int(state.controls["gpus"])
+    tokens = float(state.controls["tokens"])
+
+    def scaled(counted: str, expected: float, count: float) -> str:
+        return f"{counted} counted × {significant(expected / count)}, what published runs took of the count"
+
+    need = found.memory_bytes.device_total
+    expected = (seen.device_total.expected, seen.step_s.expected) if seen else (need, time.step_s)
+    run, cards = numbers["The run"][0], f"{gpus:,} card{'s' * (gpus > 1)}"
+    hourly = float(state.controls["price"]) or hourly_price(asked.chip)
+    lines = {
+        MEMORY: scaled(f"{need / GB:.1f} GB", expected[0], need),
+        "A step": scaled(f"{duration(time.step_s)}", expected[1], time.step_s),
+        "Tokens a second": f"{asked.tokens:,} tokens of a step / {numbers['A step'][0]}",
+        "The run": f"{tokens:,g} million tokens / {numbers['Tokens a second'][0]} a second",
+        "Money": "" if hourly is None else f"{run} × {cards} × {hourly:.2f} USD an hour",
+        "Energy of the cards": f"{run} × {cards} × {asked.chip.tdp:,g} W, drawn all the time",
+    }
+    rows = [live.row(what, numbers[what][0], said) for what, said in lines.items() if said]
+    return live.Table("Where each number comes from", live.columns("", "Expect", "Sum"), rows)
+
+
+def duration(seconds: float, like: float | None = None) -> str:
+    """A time in the unit in which people say it, or say a time like another one."""
+    told = seconds if like is None else like
+    for least, size, unit in ((2 * 86_400, 86_400, "days"), (7200, 3600, "hours"), (120, 60, "minutes"), (1, 1, "s")):
+        if told >= least:
+            return f"{significant(seconds / size)} {unit}"
+    return f"{significant(seconds * 1000)} ms"
 
 
 def significant(value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -82,15 +82,29 @@ def advice(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> tup
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
+    search = advising(c, most, accept)
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            found: tuple[Advice, ...] = end.value
+            return found
+
+
+def advising(
+    c: Setup, most: int = 6, accept: Accept = lambda change: True
+) -> Generator[None, None, tuple[Advice, ...]]:
+    """The same step by step: it yields after each change that was tried, so that whoever waits can do other things."""
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
-        quick = filter(accept, _speeding(c))
-        tried = [one for one in map(trial, quick) if one.verdict == "fits" and one.time_factor < 1 - GAIN]
+        found = yield from _each(trial, filter(accept, _speeding(c)))
+        tried = [one for one in found if one.verdict == "fits" and one.time_factor < 1 - GAIN]
         tried.sort(key=lambda one: (not one.safe, one.time_factor))
     else:
+        found = yield from _saving(c, trial, accept)
         least = LEAST * trial.now.memory_bytes.device_total
-        tried = [one for one in _saving(c, trial, accept) if one.verdict == "fits" or one.saves_bytes > least]
+        tried = [one for one in found if one.verdict == "fits" or one.saves_bytes > least]
         tried.sort(key=_order)
     best: dict[str, Advice] = {}
     for one in tried:
@@ -233,16 +247,26 @@ def _speeding(c: Setup) -> Iterator[Change]:
     yield from (change for change in changes(c) if change.knob in FOR_SPEED)
 
 
-def _saving(c: Setup, trial: _Trial, accept: Accept) -> list[Advice]:
+def _each(trial: _Trial, options: Iterable[Change]) -> Generator[None, None, list[Advice]]:
+    """What comes of each change, one a step."""
+    found = []
+    for change in options:
+        found.append(trial(change))
+        yield
+    return found
+
+
+def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, list[Advice]]:
     """Changes that may save memory; of the grades of one knob the mildest that fits, or else both ends."""
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
     plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm") and accept(change)]
-    found = [trial(change) for change in (*plain, *filter(accept, (*tensor(c), *adapters(c))))]
+    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *adapters(c)))))
     for knob in SCALES:
-        found += map(trial, _grades(c, [change for change in options if change.knob == knob]))
+        found += yield from _each(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):
-        found += [trial(change) for change in options if change.option.startswith("--checkpointing every")]
+        coarser = (change for change in options if change.option.startswith("--checkpointing every"))
+        found += yield from _each(trial, coarser)
     return found
 
 

@@ -16,7 +16,7 @@ from ironlaw.answers.assumptions import UNCERTAIN_PIPELINE, assumptions, hourly_
 from ironlaw.answers.expected import Expected, expected, features
 from ironlaw.calibration import Features
 from ironlaw.config.checks import require_sequence, require_sweep, require_timed
-from ironlaw.config.resolved import Setup, stage_sections
+from ironlaw.config.resolved import Setup
 from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import numbers, whole_numbers
 from ironlaw.core.errors import EngineError
@@ -26,7 +26,7 @@ from ironlaw.economics.cost import dollars_per_billion_tokens, joules_per_token
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.tensors import COMPONENTS, MemoryPlan
 from ironlaw.models.transformer import Transformer
-from ironlaw.time.step import StepTime, micro_batch_flops, step_plan
+from ironlaw.time.step import StepTime, step_plan, whole_flops
 
 if TYPE_CHECKING:  # Imported only for several devices, so that a single one starts sooner.
     from ironlaw.parallel.job import JobTime
@@ -262,9 +262,8 @@ def prepare(c: Setup) -> EstimatePlan:
         >>> [plan(batch).fits for batch in (8, 512)]
         [True, False]
     """
-    whole = c.whole
     require_timed(c.chip)
-    model_flops, recomputed_flops = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
+    model_flops, recomputed_flops = whole_flops(c)
     price = hourly_price(c.chip)
     return EstimatePlan(
         setup=c,

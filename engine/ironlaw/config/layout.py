@@ -139,6 +139,11 @@ class Stage:
     start: Count = 0
 
     @property
+    def at_rest(self) -> Stage:
+        """The same without micro-batches in flight: what it holds and runs does not depend on them."""
+        return replace(self, kept_blocks=0, in_flight=0)
+
+    @property
     def layers(self) -> range:
         """The numbers of its blocks, where they follow each other: not with an interleaved schedule."""
         return range(self.start, self.start + self.blocks)

@@ -168,7 +168,13 @@ class Setup:
         """The same without micro-batch and sequence, for what is prepared once and evaluated at many of them."""
         return self.at(1, 1)
 
-    @property
+    @cached_property
+    def replica(self) -> Setup:
+        """One replica by itself at one micro-batch of any size: every replica holds and runs the same for each."""
+        layout = replace(self.layout, data=1, zero=0, micro_batches=1)
+        return replace(self, data=DataShape(1, 1), layout=layout, cluster=None)
+
+    @cached_property
     def whole(self) -> Setup:
         """The same model on one device, undivided."""
         layout = replace(
@@ -177,7 +183,6 @@ class Setup:
         return replace(self, layout=layout, cluster=None)
 
 
-@lru_cache(maxsize=1024)
 def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
     """The operations of a forward pass that a pipeline stage runs: blocks, and embedding, norm and head if it has them.
 
@@ -185,8 +190,45 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         c: The setup.
         stage: One of its stages.
     """
-    parts = sections(
-        stage.model,
+    return _stage_sections(c.replica, stage.at_rest)
+
+
+@lru_cache(maxsize=1024)
+def _stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
+    parts = _sections(c, stage.model)
+    if not c.adaptation.everything:
+        return tuple(_of_stage(stage, parts))
+    equal = len(stage.model.kinds) == 1  # layers of several kinds are all on one stage
+    return tuple(
+        replace(part, count=stage.blocks) if equal and part.name == "block" else part
+        for part in parts
+        if _holds(stage, part)
+    )
+
+
+def alike(c: Setup, stage: Stage) -> Stage:
+    """The earliest stage that holds and runs the same for a micro-batch: it may begin where blocks trained alike do.
+
+    Args:
+        c: The setup.
+        stage: One of its stages.
+    """
+    stage = stage.at_rest
+    if c.adaptation.everything:
+        return replace(stage, start=0)
+    first = 0
+    for part in _sections(c, stage.model):
+        if part.name == "block":
+            if first <= stage.start and stage.layers.stop <= first + part.count:
+                return replace(stage, start=first)
+            first += part.count
+    return stage
+
+
+def _sections(c: Setup, model: Transformer) -> tuple[Section, ...]:
+    """The forward pass of a whole tensor shard."""
+    return sections(
+        model,
         c.precision,
         c.attention.kernel,
         c.dropout,
@@ -198,14 +240,6 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         logits=c.loss.logits,
         # Without one, the older checkpoints have no gradients at all; those who offload see to it too.
         input_gradient=c.checkpointing.reentrant or c.checkpointing.away,
-    )
-    if not c.adaptation.everything:
-        return tuple(_of_stage(stage, parts))
-    equal = len(stage.model.kinds) == 1  # layers of several kinds are all on one stage
-    return tuple(
-        replace(part, count=stage.blocks) if equal and part.name == "block" else part
-        for part in parts
-        if _holds(stage, part)
     )
 
 

@@ -74,7 +74,11 @@ def power_of_two(tokens: Count, ways: Count) -> Count:
 
 def total(sizes: Iterable[Size]) -> Size:
     """The sum of sizes."""
-    return sum(sizes, NOTHING)
+    merged: dict[tuple[int, int], int] = {}
+    for size in sizes:
+        for power, c in size.terms:
+            merged[power] = merged.get(power, 0) + c
+    return Size(tuple(sorted((power, c) for power, c in merged.items() if c)))
 
 
 def scaled(size: Size, factor: float) -> Size:

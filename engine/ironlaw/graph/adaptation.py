@@ -281,6 +281,7 @@ def by_layer(model: Transformer, adaptation: Adaptation) -> tuple[Training, tupl
     )
 
 
+@lru_cache(maxsize=256)
 def require_adaptable(model: Transformer, adaptation: Adaptation) -> None:
     """Refuse patterns that match nothing, or that leave nothing to train.
 

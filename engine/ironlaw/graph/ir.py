@@ -7,6 +7,7 @@ weights give the bytes moved. Sizes are polynomials in batch and sequence length
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, Size, as_size
@@ -22,7 +23,7 @@ Component = Literal["activations", "casts", "logits"]
 Region = Literal["", "attention"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Value:
     """A tensor that flows through the list.
 
@@ -42,6 +43,13 @@ class Value:
     needs_gradient: bool = True
     view_of: Value | None = None
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.size, self.dtype, self.view_of))
+
     @property
     def storage(self) -> Value:
         """The tensor that owns the memory: what counts when bytes are summed."""
@@ -51,7 +59,7 @@ class Value:
         """Bytes for a batch of sequences."""
         return self.dtype.bytes(self.size(batch, sequence))
 
-    @property
+    @cached_property
     def byte_size(self) -> Size:
         """Bytes, as a polynomial in batch and sequence."""
         return self.size * (self.dtype.bits // 8)
@@ -77,7 +85,7 @@ class Matmul:
         return 2 * self.count * self.m * self.n * self.k
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Op:
     """One operation of the forward pass.
 
@@ -116,6 +124,14 @@ class Op:
     window: Count = 0
     in_place: bool = False
     holds: tuple[Value, ...] = ()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Lists of operations are the keys of several caches; the generated hash would walk all tensors each time.
+        return hash((self.name, self.kind, self.inputs, self.outputs, self.saved, self.weights, self.trains))
 
     @property
     def trains_matrix(self) -> bool:

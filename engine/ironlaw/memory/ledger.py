@@ -58,7 +58,20 @@ def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> Mem
 
 def memory_plans(c: Setup) -> tuple[MemoryPlan, ...]:
     """The plan of each stage that can need the most memory, whatever the batch and the sequence."""
-    return _plans(c.anywhere)
+    return _plans(_as_many(c))
+
+
+def _as_many(c: Setup) -> Setup:
+    """The same with as few replicas and micro-batches as need the same memory: there their number says nothing.
+
+    Replicas that divide nothing have buckets all the same, and gradients outlive a micro-batch that is not the last.
+    """
+    layout = c.layout
+    if layout.pipeline > 1 or c.framework.runtime != "none":
+        return c.anywhere
+    data = layout.data if layout.zero else min(layout.data, 2)
+    layout = replace(layout, data=data, micro_batches=min(layout.micro_batches, 2))
+    return replace(c.anywhere, layout=layout, cluster=None)
 
 
 @lru_cache(maxsize=1024)
@@ -74,7 +87,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     parts = stage_sections(c, stage)
     if c.framework.compiled and not c.framework.by_hand:
         parts = tuple(compiled(part) for part in parts)
-    static = tuple(static_tensors(c, stage))
+    static = static_tensors(c, stage)
     fate = _gradient_fate(c)
     on_device = [tensor for tensor in static if tensor.place == "device"]
     whole = fully_sharded(c, stage)
@@ -135,6 +148,7 @@ def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
 
 def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
     policy = c.checkpointing if part.name == "block" else NONE
+    part = replace(part, count=1)  # what one needs does not depend on how many there are
     if not is_fully_sharded(c):
         return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.

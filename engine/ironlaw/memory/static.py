@@ -28,9 +28,13 @@ def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
     return tuple(_parameters(stage.model, stage))
 
 
-@lru_cache(maxsize=512)
 def stage_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     """The parameter tensors of a stage as they are kept: trained, frozen, in 4 bits, or of an adapter."""
+    return _stage_held(c.replica, stage.at_rest)
+
+
+@lru_cache(maxsize=512)
+def _stage_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     parameters = stage_parameters(stage)
     if c.layout.pipeline == 1 or c.adaptation.everything:
         return held(parameters, c.adaptation, routing(c.model))
@@ -68,13 +72,25 @@ def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
             yield p
 
 
-def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
+def static_tensors(c: Setup, stage: Stage) -> tuple[Tensor, ...]:
     """Parameters, master copy, gradients and optimizer states of a stage, and what sharding needs besides.
 
     Args:
         c: The setup.
         stage: One of its stages.
     """
+    # How many replicas there are says nothing where they divide nothing, and neither does which kernels update.
+    data = c.layout.data if c.layout.zero else min(c.layout.data, 2)
+    layout = replace(c.replica.layout, data=data, zero=c.layout.zero)
+    return _static_tensors(replace(c.replica, layout=layout, update=replace(c.update, kind="fused")), stage.at_rest)
+
+
+@lru_cache(maxsize=512)
+def _static_tensors(c: Setup, stage: Stage) -> tuple[Tensor, ...]:
+    return tuple(_tensors(c, stage))
+
+
+def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     layout, precision, update = c.layout, c.precision, c.update
     kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
     states_at: Place = "device" if update.offload == "none" else "host"
@@ -166,9 +182,13 @@ def stored_bytes(c: Setup, kept: Iterable[Held]) -> Bytes:
     return sum(dtype.bytes(elements) * one.parameter.count for one in kept for elements, dtype in [_stored(c, one)])
 
 
-@lru_cache(maxsize=512)
 def block_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     """The parameter tensors of the largest block as they are kept, one that has adapters where only some have."""
+    return _block_held(c.replica, stage.at_rest)
+
+
+@lru_cache(maxsize=512)
+def _block_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     blocks = (replace(p, count=stage.blocks) for p in largest_block(stage.model))
     # Of a parameter that some blocks train and others do not, the trained one comes first and is taken.
     kinds = {one.parameter.name: one for one in reversed(held(blocks, c.adaptation, routing(c.model)))}

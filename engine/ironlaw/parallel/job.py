@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from ironlaw.config.layout import Layout, Stage
-from ironlaw.config.resolved import Setup, require_no_arrays, stage_sections
+from ironlaw.config.resolved import Setup, alike, require_no_arrays
 from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import maximum
 from ironlaw.core.sizes import Size
@@ -26,7 +26,7 @@ from ironlaw.models.transformer import Transformer
 from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
 from ironlaw.parallel.multi_node import group_all_reduce
-from ironlaw.time.step import Achieved, StepPlan, StepTime, micro_batch_flops, step_plan
+from ironlaw.time.step import Achieved, StepPlan, StepTime, step_plan, whole_flops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +106,15 @@ class JobPlan:
         """
         c = self.setup.at(batch, sequence)
         m, p, v = c.micro_batches, c.layout.pipeline, c.layout.interleave
-        steps = [(plan.stage, plan(batch, sequence), count) for plan, count in self.stages]
-        times = [_busy(c, stage, step) for stage, step, _ in steps]
-        busy = max(times)
-        stage, step, _ = steps[times.index(busy)]
+        # Stages that run the same share a plan, which is asked once.
+        plans = {id(plan): plan for plan, _ in self.stages}
+        steps = {key: plan(batch, sequence) for key, plan in plans.items()}
+        own = {key: _busy(c, plan.stage, steps[key]) for key, plan in plans.items()}
+        busy = max(own.values())
+        slowest = next(key for key, time in own.items() if time == busy)
+        stage, step = plans[slowest].stage, steps[slowest]
         # The slowest stage works on m micro-batches; before its first and after its last it waits for the others.
-        others = sum(time * count for time, (_, _, count) in zip(times, steps, strict=True)) - busy
+        others = sum(own[id(plan)] * count for plan, count in self.stages) - busy
         sent_tensor, exposed = _tensor_seconds(c, stage, busy)
         # A hidden collective is not free: its kernels take multiprocessors from the work they hide under.
         units = c.chip.multiprocessors
@@ -127,7 +130,7 @@ class JobPlan:
             pipeline=_pipeline_seconds(c),
             data=exposed + collectives.contention(hidden, units) + _copies(c, stage),
             hidden=hidden,
-            offload=max(step.offload for _, step, _ in steps),
+            offload=max(step.offload for step in steps.values()),
             device_bound_by=step.bound_by,
             tokens=tokens,
             devices=c.devices,
@@ -166,9 +169,8 @@ def _job_plan(c: Setup) -> JobPlan:
     kinds = Counter(
         replace(stage, kept_blocks=0, in_flight=0, start=0 if everything else stage.start) for stage in c.stages
     )
-    whole = c.whole
-    _, again = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
-    return JobPlan(c, tuple((step_plan(c, stage), count) for stage, count in kinds.items()), again)
+    _, again = whole_flops(c)
+    return JobPlan(c, tuple((step_plan(c, alike(c, stage)), count) for stage, count in kinds.items()), again)
 
 
 def _convention(c: Setup, step: StepTime) -> float:

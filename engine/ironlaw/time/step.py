@@ -280,9 +280,10 @@ def step_plan(c: Setup, stage: Stage | None = None) -> StepPlan:
 
 def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     """The same without looking whether it was prepared before: operation list to kernels to polynomials."""
-    require_timed(c.chip)
-    parts = stage_sections(c, stage)
-    model_flops, recomputed_flops = micro_batch_flops(c, parts)
+    return _with_kernels(c, stage, _stage_kernels(c.replica, stage.at_rest))
+
+
+def _with_kernels(c: Setup, stage: Stage, kernels: StageKernels) -> StepPlan:
     elements = trained_elements(c, stage)
     # Devices that divide gradients add up only their share.
     shares = c.layout.data if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
@@ -290,12 +291,41 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     return StepPlan(
         setup=c,
         stage=stage,
-        works=tuple(_works(c, stage, parts)),
+        works=kernels.works,
         update=update + weight_cast_bytes(c, stage) / c.chip.streaming,
         update_launches=launches,
         accumulation=_accumulated_bytes(c, elements) / shares / c.chip.streaming,
         host_per_kernel=HOST_COMPILED if c.framework.compiled else HOST_EAGER,
         peak=c.chip.peak(c.precision.product_format),
+        model_flops=kernels.model_flops,
+        recomputed_flops=kernels.recomputed_flops,
+        convention=kernels.convention,
+        away=kernels.away,
+    )
+
+
+@lru_cache(maxsize=2048)
+def _step_plan(c: Setup, stage: Stage) -> StepPlan:
+    return _with_kernels(c, stage, _kept_kernels(c.replica, stage.at_rest))
+
+
+@dataclass(frozen=True, slots=True)
+class StageKernels:
+    """What a stage runs for a micro-batch, whatever other replicas and micro-batches there are (see `StepPlan`)."""
+
+    works: tuple[Work, ...]
+    model_flops: Polynomial
+    recomputed_flops: Polynomial
+    convention: tuple[float, float]
+    away: Size
+
+
+def _stage_kernels(c: Setup, stage: Stage) -> StageKernels:
+    require_timed(c.chip)
+    parts = stage_sections(c, stage)
+    model_flops, recomputed_flops = micro_batch_flops(c, parts)
+    return StageKernels(
+        works=tuple(_works(c, stage, parts)),
         model_flops=polynomial(model_flops),
         recomputed_flops=polynomial(recomputed_flops),
         convention=_convention(c, stage),
@@ -305,7 +335,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     )
 
 
-_step_plan = lru_cache(maxsize=2048)(step_plan_anew)
+_kept_kernels = lru_cache(maxsize=1024)(_stage_kernels)
 
 
 def step_time(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> StepTime:
@@ -327,6 +357,16 @@ def micro_batch_flops(c: Setup, parts: tuple[Section, ...]) -> tuple[Size, Size]
     """FLOPs of a micro-batch: the model's, and those done again, by checkpointing and by a chunked loss."""
     model, hardware = operation_sizes(parts, c.checkpointing)
     return model, hardware + model * -1 + _head_again_flops(c, parts)
+
+
+def whole_flops(c: Setup) -> tuple[Size, Size]:
+    """FLOPs of a micro-batch of the model on one device, undivided: the model's, and those done again."""
+    return _whole_flops(c.whole.replica)
+
+
+@lru_cache(maxsize=256)
+def _whole_flops(c: Setup) -> tuple[Size, Size]:
+    return micro_batch_flops(c, stage_sections(c, c.stages[0]))
 
 
 def _head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:

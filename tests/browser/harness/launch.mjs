@@ -53,11 +53,12 @@ export const webKitPrograms = (programs) => ({
  * @param {Engine} engine
  * @param {Record<string, string>} programs  from `findPrograms`
  * @param {number} proxyPort
+ * @param {{asReaders?: boolean}} [how]  see `startPuppeteer`
  */
-export async function launch(engine, programs, proxyPort) {
+export async function launch(engine, programs, proxyPort, how = {}) {
   const driver =
     engine === "webkit"
       ? await startWebKit(webKitPrograms(programs), proxyPort)
-      : await startPuppeteer(engine, programs[engine.toUpperCase()] ?? "", proxyPort);
+      : await startPuppeteer(engine, programs[engine.toUpperCase()] ?? "", proxyPort, how);
   return new Browser(engine, driver);
 }

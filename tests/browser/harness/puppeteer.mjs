@@ -24,9 +24,9 @@ const CHROMIUM_FLAGS = [
   "--force-color-profile=srgb",
   "--disable-features=AutofillServerCommunication",
   "--gaia-url=http://127.0.0.1:9",
-  // Only V8's fast compiler: each test runs a new Python for a few seconds, and the optimizing compiler would take most of them.
-  "--js-flags=--liftoff-only",
 ];
+/** Only V8's fast compiler: each test runs a new Python for a few seconds, and the optimizing compiler would take most of them. */
+const QUICK_FLAG = "--js-flags=--liftoff-only";
 /** What Firefox would otherwise ask the network for on its own: noise in the log of foreign requests. */
 const FIREFOX_QUIET = {
   "app.normandy.enabled": false,
@@ -59,9 +59,10 @@ function aroundTheAct() {
  * @param {"chromium" | "firefox"} engine
  * @param {string} program            path of the browser
  * @param {number} proxyPort          the refusing proxy on 127.0.0.1
+ * @param {{asReaders?: boolean}} [how]  with all of its compilers, as on a reader's machine: for what is timed
  * @returns {Promise<Driver>}
  */
-export async function startPuppeteer(engine, program, proxyPort) {
+export async function startPuppeteer(engine, program, proxyPort, { asReaders = false } = {}) {
   const asRoot = process.getuid?.() === 0;
   /** @type {import("puppeteer-core").LaunchOptions} */
   const options =
@@ -73,6 +74,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
           timeout: START_LIMIT_MS,
           args: [
             ...CHROMIUM_FLAGS,
+            ...(asReaders ? [] : [QUICK_FLAG]),
             // Chromium refuses its own sandbox to root.
             ...(asRoot ? ["--no-sandbox"] : []),
             `--proxy-server=http://127.0.0.1:${proxyPort}`,
@@ -85,7 +87,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
           timeout: START_LIMIT_MS,
           extraPrefsFirefox: {
             ...FIREFOX_QUIET,
-            ...FIREFOX_QUICK,
+            ...(asReaders ? {} : FIREFOX_QUICK),
             "network.proxy.type": 1,
             "network.proxy.http": "127.0.0.1",
             "network.proxy.http_port": proxyPort,

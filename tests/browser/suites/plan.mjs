@@ -2,6 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { FULL } from "../harness/world.mjs";
+import { inflateRawSync } from "node:zlib";
 import { START_LIMIT_MS } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -44,6 +45,9 @@ export function planTests({ widely, once, full }) {
     const shown = await headline(browser);
     await browser.waitFor(() => location.hash.startsWith("#state=1.plan."), 10_000, "the plan in the address");
     const address = await browser.eval(() => location.href);
+    const link = inflateRawSync(Buffer.from(address.split("#state=1.plan.")[1] ?? "", "base64url")).toString();
+    assert.match(link, /"rank":32/);
+    for (const part of [SECRET, "/home", "hub_token"]) assert.ok(!link.includes(part), `${part} in the link`);
     assert.equal(await browser.eval((secret) => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]).includes(secret), SECRET), false, "in the storage");
 
     await browser.click({ role: "button", name: "Keep this to compare", within: ACT });
@@ -128,6 +132,33 @@ export function planTests({ widely, once, full }) {
     const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
     await drop(browser, log);
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
+  });
+
+  once("plan: a log of full training stands among published runs, and a faster one stands higher", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    const before = await headline(browser);
+    await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
+    await answered(browser, before);
+    /** Where a step of so many milliseconds stands. @param {number} ms */
+    const placeOf = async (ms) => {
+      await drop(browser, Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${ms}.00ms, mfu 40.00%`).join("\n"));
+      const step = new RegExp(`time of a step, s\\s+${ms / 1000}\\s`);
+      const until = Date.now() + 30_000;
+      for (;;) {
+        const said = (await browser.has(`${ACT} [data-table="measured"] table`)) ? await browser.text(`${ACT} [data-table="measured"]`) : "";
+        const found = /Your MFU, (\d+) %, is at percentile (\d+) of ([\d,]+) published runs of (\d+) publishers/.exec(said);
+        if (found && step.test(said)) return found.slice(1).map((text) => Number(text.replace(",", "")));
+        if (Date.now() > until) throw new Error(`no percentile for ${ms} ms: ${said}`);
+        await new Promise((done) => setTimeout(done, 100));
+      }
+    };
+    const [slowMfu, slow, runs, publishers] = await placeOf(900);
+    await browser.click({ role: "button", name: "Take log away", within: ACT });
+    const [fastMfu, fast, sameRuns] = await placeOf(300);
+    assert.ok(slowMfu !== undefined && fastMfu !== undefined && fastMfu > slowMfu, `${slowMfu} % and ${fastMfu} %`);
+    assert.ok(slow !== undefined && fast !== undefined && 0 <= slow && slow < fast && fast <= 100, `percentiles ${slow} and ${fast}`);
+    assert.ok(runs !== undefined && publishers !== undefined && runs > publishers && publishers > 1 && runs === sameRuns, `${runs} runs of ${publishers}`);
   });
 
   once("plan: on a phone a slider is dragged and the bar follows while it moves; nothing sticks out, and the answer is in view", async (all) => {

@@ -205,7 +205,8 @@ class Suggestion:
     """A change that helps: what it does, in a sentence with its numbers, and the controls that it sets.
 
     The page shows those with the highest `worth` first; where there are several groups, each under its name, and first
-    the one that holds the first.
+    the one that holds the first. One without a title is counted as tried and not shown; with a `worth` below zero it
+    says that all is told, and what is asked for after it is work ahead of the reader's hand.
     """
 
     title: str

@@ -131,6 +131,27 @@ test("where nothing helps, a plan that fits is not told that it needs help", asy
   }
 });
 
+test("a hand that moves ends the search, and what was found fades; when all is told, work goes on ahead of the hand", async () => {
+  const here = desk(async () => null);
+  const asked: string[] = [];
+  const change = (title: string, worth: number): object => ({ title, text: "", controls: {}, worth, group: "" });
+  const told = [change("Less", 1), change("", 0), change("Other", -900), change("", -1), change("", 0)];
+  here.tell = async (what) => ({ next: told[asked.push(what) - 1] ?? null });
+  const around = new Around(here);
+  const place = here.host.querySelector('[data-slot="suggestions"]') as HTMLElement;
+  around.told(here.state(), seen("1 GB"));
+  around.moving();
+  await new Promise((done) => setTimeout(done, 400));
+  expect(asked).toEqual([]);
+  around.told(here.state(), seen("1 GB"));
+  await vi.waitFor(() => expect(asked).toEqual(["suggest", "more", "more", "more", "more", "more"]));
+  expect(place.querySelectorAll("li")).toHaveLength(2);
+  expect(place.querySelector(".il-help")?.textContent).not.toContain("Looking");
+  expect(place.querySelector("[data-past]")).toBeNull();
+  around.moving();
+  expect(place.querySelector("[data-past]")).not.toBeNull();
+});
+
 test("of a safetensors file the header alone is read, of a long text its end; what has no header is refused in a line", async () => {
   const header = '{"wte":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}';
   const length = new DataView(new ArrayBuffer(8));

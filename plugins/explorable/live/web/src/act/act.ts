@@ -217,6 +217,7 @@ class ActPart implements Part {
   #slid({ target }: Event): void {
     if (target instanceof HTMLInputElement && (target.dataset.slider ?? target.dataset.typed)) {
       this.#moving = this.#controls.read().controls;
+      this.#around?.moving();
       void this.#answers.follow();
     }
   }

@@ -41,6 +41,8 @@ export class Paint {
   /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
   frame(view: View): void {
     this.#host.dataset.live = "true";
+    // Until the whole view comes, what stands beside the picture is of the state before.
+    this.#host.toggleAttribute("data-framed", true);
     const { label, value, unit } = view.headline;
     setText(slot(this.#host, "headline-label"), unbroken(label));
     setText(slot(this.#host, "headline-value"), value);
@@ -75,6 +77,7 @@ export class Paint {
   /** A whole view. */
   view(view: View): void {
     this.frame(view);
+    this.#host.toggleAttribute("data-framed", false);
     this.#makeRoom(view);
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];

@@ -94,6 +94,11 @@ export class Around {
     this.#desk.host.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
+  /** A hand begins to move, or moves on. */
+  moving(): void {
+    this.#suggestions?.pause();
+  }
+
   /** The page shows the whole view of a state. */
   told(state: State, view: View): void {
     // What has no number has no picture either.

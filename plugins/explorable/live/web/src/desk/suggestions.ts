@@ -5,6 +5,8 @@ import type { Desk } from "./desk";
 
 /** How many of a group are shown. */
 const MOST = 6;
+/** Milliseconds for which a hand rests before a search begins: Python does one thing at a time. */
+const REST_MS = 300;
 
 export class Suggestions {
   readonly #desk: Desk;
@@ -12,24 +14,36 @@ export class Suggestions {
   readonly #status = h("span", { role: "status" });
   readonly #stop = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Stop");
   #look = 0;
+  #timer = 0;
 
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
     place.append(this.#lists, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
     this.#stop.addEventListener("click", () => this.#end("You stopped the search."), { signal: desk.signal });
-    desk.signal.addEventListener("abort", () => (this.#look += 1));
+    desk.signal.addEventListener("abort", () => this.#end(""));
   }
 
-  /** Looks for changes of a state, which reaches its goal or not; a later look ends this one. */
+  /** A hand moves: nothing is searched until it rests, and what was found is of where it was. */
+  pause(): void {
+    this.#end("");
+    this.#lists.toggleAttribute("data-past", true);
+  }
+
+  /** Looks for changes of a state, which reaches its goal or not, once the hand rests; a later look ends this one. */
   look(state: State, reached: boolean): void {
-    void this.#search(state, reached).catch((error: unknown) => {
-      if (!(error instanceof Error)) throw error;
-      this.#end(`The search ended: ${error.message}`);
-    });
+    this.pause();
+    const begin = (): void =>
+      void this.#search(state, reached).catch((error: unknown) => {
+        if (!(error instanceof Error)) throw error;
+        this.#end(`The search ended: ${error.message}`);
+      });
+    setText(this.#status, "Looking for changes that help.");
+    this.#timer = window.setTimeout(begin, REST_MS);
   }
 
   #end(text: string): void {
     this.#look += 1;
+    clearTimeout(this.#timer);
     this.#stop.hidden = true;
     setText(this.#status, text);
   }
@@ -40,20 +54,30 @@ export class Suggestions {
     this.#stop.hidden = false;
     for (let tried = 0; ; tried += 1) {
       setText(this.#status, `Looking for changes that help: ${tried} tried.`);
-      const answer = (await this.#desk.tell(tried ? "more" : "suggest", [], state)) as { next: Suggestion | null } | null;
+      const answer = await this.#ask(tried ? "more" : "suggest", state);
       if (look !== this.#look || !answer) return;
       if (!answer.next) break;
-      if (answer.next.title) found.push(answer.next);
+      if (!answer.next.title && answer.next.worth < 0) break;
+      if (!answer.next.title) continue;
+      found.push(answer.next);
       found.sort((one, other) => other.worth - one.worth);
       this.#show(found);
     }
     this.#show(found);
-    this.#end(found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
+    this.#stop.hidden = true;
+    setText(this.#status, found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
+    // What a hand may ask for next is made ready while it rests.
+    while (look === this.#look && (await this.#ask("more", state))?.next);
+  }
+
+  #ask(what: "suggest" | "more", state: State): Promise<{ next: Suggestion | null } | null> {
+    return this.#desk.tell(what, [], state) as Promise<{ next: Suggestion | null } | null>;
   }
 
   /** Each group under its name, where there are several. */
   #show(suggestions: readonly Suggestion[]): void {
     const focused = this.#lists.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    this.#lists.toggleAttribute("data-past", false);
     const groups = [...new Set(suggestions.map(({ group }) => group))];
     this.#lists.replaceChildren(
       ...groups.flatMap((group) => {
