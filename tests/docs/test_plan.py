@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ironlaw import accelerator, estimate
+from ironlaw import accelerator, estimate, setup
 from tools.accuracy.survey import utilization_at
 
 PAGE = Path(__file__).parents[2] / "docs/chapter/plan.md"
@@ -31,7 +31,7 @@ BY_HAND = {
     "flops": FLOPS / 1e9,
     "days": TOKENS * FLOPS / (16 * PEAK) / 86_400,
     "static": 16 * WEIGHTS / 1e9,
-    "zero": (4 + 12 / 16) * WEIGHTS / 1e9,
+    "zero": 16 / 16 * WEIGHTS / 1e9,
     "logits": 8192 * WORDS * 4 / 1e9,
     "batch": 1,
     "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * PRICE / 1e3,
@@ -72,7 +72,7 @@ def test_an_answer_by_hand_is_right_and_its_double_and_half_are_not(factor: floa
 def test_a_bill_is_right_at_the_utilization_of_physics_of_experience_and_of_the_median_published_run() -> None:
     found = estimate(
         "llama3-8b", "h100-sxm", batch=1, sequence=8192, precision="mixed", execution="compiled", update="fused",
-        dp=16, zero=1, network="infiniband-ndr", micro_batches=32,
+        dp=16, zero=3, network="infiniband-ndr", micro_batches=32,
     )  # fmt: skip
     assert found.time.mfu is not None
     assert found.calibrated is not None
@@ -96,3 +96,17 @@ def test_the_nearest_public_run_costs_more_than_any_bill_that_counts_as_right() 
     assert "6,667 tokens a second" in PAGE.read_text("utf-8")
     assert "outside the band" in PAGE.read_text("utf-8")
     assert "Too large." in answered(BY_HAND | {"hide": 1, "bill": bill})["bill"]
+
+
+def test_the_layout_of_the_plan_fits_by_few_runs_and_zero_1_would_not_be_sure() -> None:
+    """Page: ZeRO-3 fits by four runs of one source, ZeRO-1 is uncertain, and too large with FP32 gradients."""
+    settings = {"batch": 1, "sequence": 8192, "execution": "compiled", "update": "fused", "dp": 16, "micro_batches": 32}
+    found = {
+        (zero, mode): estimate(setup("llama3-8b", "h100-sxm", precision=mode, zero=zero, **settings))
+        for zero, mode in ((3, "mixed"), (1, "mixed"), (1, "megatron"))
+    }
+    assert [one.verdict for one in found.values()] == ["fits", "uncertain", "not"]
+    expected = found[3, "mixed"].calibrated
+    assert expected is not None
+    assert expected.device_total.sources == 1
+    assert expected.device_total.high < accelerator("h100-sxm").usable_bytes

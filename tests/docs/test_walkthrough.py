@@ -33,15 +33,20 @@ def test_recomputing_pays_on_the_v100_under_autocast_and_nowhere_else(card: str)
     assert pays == ({autocast} if card == "v100-32" else set())
 
 
-@pytest.mark.parametrize(
-    ("road", "verdict"),
-    [
-        ({"batch": 32, "checkpointing": "every:4"}, "uncertain"),
-        ({"batch": 2, "micro_batches": 16}, "uncertain"),
-        ({"batch": 2, "micro_batches": 16, "execution": "compiled"}, "fits"),
-    ],
-)
-def test_of_what_fits_by_the_count_only_the_last_row_fits_by_published_runs(road: dict[str, Any], verdict: str) -> None:
+@pytest.mark.parametrize("road", [{"batch": 32, "checkpointing": "every:4"}, {"batch": 2, "micro_batches": 16}])
+def test_both_roads_fit_by_the_count_and_are_uncertain_by_published_runs(road: dict[str, Any]) -> None:
     job = setup(MODEL, "v100-32", optimizer="adamw", update="fused", precision="mixed", **road)
     assert training_memory(job).device_total <= job.chip.usable_bytes
-    assert estimate(job).verdict == verdict
+    assert estimate(job).verdict == "uncertain"
+
+
+def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
+    """Fewer than a tenth of those behind the rows above it, whose wider band would not call it safe."""
+    road = {"optimizer": "adamw", "update": "fused", "precision": "mixed", "batch": 2, "micro_batches": 16}
+    jobs = [setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled")]
+    eager, last = map(estimate, jobs)
+    assert eager.calibrated is not None
+    assert last.calibrated is not None
+    assert last.calibrated.device_total.sources == 1
+    assert last.calibrated.device_total.runs < eager.calibrated.device_total.runs / 10
+    assert training_memory(jobs[1]).device_total <= jobs[1].chip.usable_bytes < eager.calibrated.device_total.high

@@ -9,7 +9,7 @@ from ironlaw.graph import count_operations
 def pairs() -> list[tuple[str, float, float]]:
     """What is compared, as a factor: the belief, and the engine's answer."""
     network = model("gpt2-xl")
-    count = count_operations(network, 8, 1024, attention="standard", checkpointing="full")
+    count = count_operations(network, 8, 1024, attention="flash", checkpointing="full")
     old, new = (accelerator(name) for name in ("a100-80", "h100-sxm"))
     steps = [step_time(network, card, 8, 1024, precision="amp-bf16").total for card in (old, new)]
     memory = [
