@@ -82,6 +82,14 @@ def test_what_the_strips_say_in_words_is_so(stops: list[Stop]) -> None:
     assert copies.dollars == pytest.approx(halved.dollars, rel=0.02)
 
 
+def test_the_last_strips_money_suffices_for_the_steps_but_not_for_all_exams(stops: list[Stop]) -> None:
+    """Every question of HellaSwag has four rows of full length, and 20 micro-batches of 16 on 8 cards are validated."""
+    rows = 4 * 10_042 + 20 * 16 * 8
+    steps = named(stops, "run").dollars
+    assert steps < 700 < steps * (1 + rows / (3 * 250 * 1024))
+    assert steps * (1 + rows / (3 * 2000 * 1024)) < 700
+
+
 def test_the_last_stop_is_the_published_run_and_meets_its_log(stops: list[Stop]) -> None:
     data = tomllib.loads((ROOT / "tools/accuracy/data/llm_c.toml").read_text("utf-8"))
     row = next(table for table in data["table"] if "1558M on eight H100" in table["title"])
