@@ -100,7 +100,14 @@ def test_the_nearest_public_run_costs_more_than_any_bill_that_counts_as_right() 
 
 def test_the_layout_of_the_plan_fits_by_few_runs_and_zero_1_would_not_be_sure() -> None:
     """Page: ZeRO-3 fits by four runs of one source, ZeRO-1 is uncertain, and too large with FP32 gradients."""
-    settings = {"batch": 1, "sequence": 8192, "execution": "compiled", "update": "fused", "dp": 16, "micro_batches": 32}
+    settings: dict[str, Any] = {
+        "batch": 1,
+        "sequence": 8192,
+        "execution": "compiled",
+        "update": "fused",
+        "dp": 16,
+        "micro_batches": 32,
+    }
     found = {
         (zero, mode): estimate(setup("llama3-8b", "h100-sxm", precision=mode, zero=zero, **settings))
         for zero, mode in ((3, "mixed"), (1, "mixed"), (1, "megatron"))

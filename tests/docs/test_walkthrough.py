@@ -42,7 +42,13 @@ def test_both_roads_fit_by_the_count_and_are_uncertain_by_published_runs(road: d
 
 def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
     """Fewer than a tenth of those behind the rows above it, whose wider band would not call it safe."""
-    road = {"optimizer": "adamw", "update": "fused", "precision": "mixed", "batch": 2, "micro_batches": 16}
+    road: dict[str, Any] = {
+        "optimizer": "adamw",
+        "update": "fused",
+        "precision": "mixed",
+        "batch": 2,
+        "micro_batches": 16,
+    }
     jobs = [setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled")]
     eager, last = map(estimate, jobs)
     assert eager.calibrated is not None
