@@ -22,10 +22,11 @@ ROOT = Path(__file__).parents[1]
 AT_ONCE = 3
 """Processes. Tests wait for the processes that they start, so two cores have work for three."""
 PARTS = (
-    ("tests/explorable",),
     ("tests/gpu_bench",),
+    ("tests/engine/graph",),
     ("tests/docs",),
-    ("tests/engine/graph", "tests/engine/memory", "tests/engine/models"),
+    ("tests/explorable",),
+    ("tests/engine/memory", "tests/engine/models"),
     ("tests/engine",),
     ("tests/tools", "tests/book"),
 )
