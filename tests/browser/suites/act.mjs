@@ -368,6 +368,8 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await browser.of(scale, (input) => input.matches(":disabled")), true, "a locked prediction cannot be dragged");
     await browser.click(revealButton);
     await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, START_LIMIT_MS);
+    // The alert moves what stands below it, at times between a driver's aim and its click.
+    if (await browser.has(revealButton)) await browser.click(revealButton);
     assert.equal(await browser.text(verdict), "The answer follows when Python is ready.");
     server.heal();
     await browser.click({ role: "button", name: "Retry", within: "live-act" });
