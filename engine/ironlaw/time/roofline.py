@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ironlaw.config.checks import require_timed
-from ironlaw.config.resolved import Setup, stage_sections
+from ironlaw.config.resolved import Setup, require_no_arrays, stage_sections
 from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import maximum, minimum, require_above_zero, require_at_least, require_each
 from ironlaw.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
@@ -97,6 +97,7 @@ def step_points(
         EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices).whole
+    require_no_arrays(c)
     require_timed(c.chip)
     phases = phase_kernels(c, stage_sections(c, c.stages[0]))
     kernels = (*phases["forward"], *phases["backward"])
