@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -80,8 +80,14 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
     def accept(change: Change) -> bool:
         return controls_of(change, state) is not None
 
+    advised: tuple[Advice, ...] = ()
+    for step in advising(c, MOST, accept):
+        if step is None:
+            yield TRIED
+        else:
+            advised = step
     found = []
-    for one in (yield from _counted(advising(c, MOST, accept))):
+    for one in advised:
         told = _told(one, state, now)
         # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
         if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
@@ -104,17 +110,6 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
-
-
-def _counted(search: Generator[None, None, tuple[Advice, ...]]) -> Generator[live.Suggestion, None, tuple[Advice, ...]]:
-    """A search in which the page can do other things after each change that was tried."""
-    while True:
-        try:
-            next(search)
-        except StopIteration as end:
-            found: tuple[Advice, ...] = end.value
-            return found
-        yield TRIED
 
 
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:

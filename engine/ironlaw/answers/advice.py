@@ -82,19 +82,12 @@ def advice(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> tup
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
-    search = advising(c, most, accept)
-    while True:
-        try:
-            next(search)
-        except StopIteration as end:
-            found: tuple[Advice, ...] = end.value
-            return found
+    *_, found = advising(c, most, accept)
+    return found or ()
 
 
-def advising(
-    c: Setup, most: int = 6, accept: Accept = lambda change: True
-) -> Generator[None, None, tuple[Advice, ...]]:
-    """The same step by step: it yields after each change that was tried, so that whoever waits can do other things."""
+def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> Iterator[tuple[Advice, ...] | None]:
+    """The same step by step: None after each change that was tried, so that whoever waits can do other things."""
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
@@ -109,7 +102,7 @@ def advising(
     best: dict[str, Advice] = {}
     for one in tried:
         best.setdefault(one.knob, one)
-    return tuple(best.values())[:most]
+    yield tuple(best.values())[:most]
 
 
 def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = True) -> Advice | None:
