@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from docs.acts.missions.facts import Levers, Setting, Track, position, settings, start_of
-from docs.acts.pipeline_race.act import race_act
-from docs.acts.scaling_wall.act import wall_act
-from docs.acts.state_audit.act import audit_act
+from docs.acts.pipeline_race.act import act as race
+from docs.acts.scaling_wall.act import act as wall
+from docs.acts.state_audit.act import act as audit
 from explorable import live
 from tools.missions import TRACKS, Results, judge, parts_of, search
 
-ACTS = {"audit": audit_act, "race": race_act, "wall": wall_act}
+ACTS = {"audit": audit, "race": race, "wall": wall}
 OBSTACLES = {
     "memory": "memory",
     "refused": "the mission's rules",
@@ -53,7 +53,7 @@ def binding(levers: Levers, judged: Callable[[Setting], tuple[float, str]], best
 
 def naive(track: Track, part: str) -> str:
     """How the setting with which a mission begins fails; in a race also the longest pole, the stage that works most."""
-    act = ACTS[part](track)
+    act = ACTS[part](track.name)
     state = act.default_state()
     opened = live.State(state.context, state.controls, prediction=1.0, revealed=True)
     view = act.compute(opened)

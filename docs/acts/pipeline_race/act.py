@@ -26,12 +26,8 @@ WHOLE = 100
 
 
 def act(name: str) -> live.Act:
-    """The act of the track with this name, which the page gives."""
-    return race_act(track_of(name))
-
-
-def race_act(track: Track) -> live.Act:
-    """The act of part 2 for a track."""
+    """The act of part 2 for the track with this name, which the page gives."""
+    track = track_of(name)
     race = track.race
     return live.Act(
         name=f"{track.name}-pipeline-race",

@@ -33,12 +33,8 @@ TITLES = {
 
 
 def act(name: str) -> live.Act:
-    """The act of the track with this name, which the page gives."""
-    return wall_act(track_of(name))
-
-
-def wall_act(track: Track) -> live.Act:
-    """The act of part 3 for a track."""
+    """The act of part 3 for the track with this name, which the page gives."""
+    track = track_of(name)
     wall = track.wall
     busy = 100 * wall.plan(start_of(wall.levers)).network
     return live.Act(

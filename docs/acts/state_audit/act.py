@@ -48,12 +48,8 @@ def beliefs(audit: Audit) -> tuple[float, ...]:
 
 
 def act(name: str) -> live.Act:
-    """The act of the track with this name, which the page gives."""
-    return audit_act(track_of(name))
-
-
-def audit_act(track: Track) -> live.Act:
-    """The act of part 1 for a track."""
+    """The act of part 1 for the track with this name, which the page gives."""
+    track = track_of(name)
     audit = track.audit
     return live.Act(
         name=f"{track.name}-state-audit",
