@@ -43,6 +43,15 @@ def with_adapters(network: Any, targets: str, *, rank: int = 4, dora: bool = Fal
     return get_peft_model(network, config)
 
 
+def trained(shape: Transformer, precision: str, method: str) -> tuple[Any, dict[str, Any]]:
+    """Hugging Face's Llama, all of it trained or adapters alone (`"lora"`), with the engine's words for the latter."""
+    base = "16-bit" if precision == "bf16" else "fp32"
+    network = llama(shape, FORMATS[base])
+    if method != "lora":
+        return network, {}
+    return with_adapters(network, "all-linear"), {"method": "lora", "lora_rank": 4, "base_format": base}
+
+
 def in_four_bits(network: Any, compute: torch.dtype, *, block: int = 64, nested: bool = True) -> Any:
     """A network whose blocks' matrices are bitsandbytes' own, prepared by peft as for QLoRA."""
     import bitsandbytes

@@ -14,7 +14,7 @@ import torch
 
 from ironlaw import EngineError, Transformer, estimate, setup, step_time, training_memory
 from ironlaw.answers import prepare
-from tests.engine.memory.adapted import FORMATS, forward, llama, with_adapters
+from tests.engine.memory.adapted import forward, trained
 from tests.engine.memory.test_peak_of_adapters import BATCH, SEQUENCE, SHAPE, Storages
 
 
@@ -60,12 +60,7 @@ class Moved(torch.nn.Module):
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 @pytest.mark.parametrize("checkpointing", ["full-offload", "reentrant-offload"])
 def test_what_is_where_is_as_hooks_see_it(checkpointing: str, precision: str, method: str) -> None:
-    base = "16-bit" if precision == "bf16" else "fp32"
-    network = llama(SHAPE, FORMATS[base])
-    words: dict[str, Any] = {}
-    if method == "lora":
-        network = with_adapters(network, "all-linear")
-        words = {"method": "lora", "lora_rank": 4, "base_format": base}
+    network, words = trained(SHAPE, precision, method)
     network.gradient_checkpointing_enable({"use_reentrant": checkpointing.startswith("reentrant")})
     if checkpointing.startswith("reentrant"):  # which have no gradients otherwise
         network.enable_input_require_grads()

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ironlaw import training_memory
-from tests.engine.memory.adapted import FORMATS, LLAMA, forward, llama, with_adapters
+from tests.engine.memory.adapted import LLAMA, forward, trained
 
 SHAPE = replace(LLAMA, layers=4, hidden=128, head_size=32, ffn=344, max_seq=256)
 BATCH, SEQUENCE = 4, 128
@@ -61,12 +61,7 @@ class Storages(TorchDispatchMode):  # type: ignore[no-untyped-call]
 @pytest.mark.parametrize("precision", ["bf16", "fp32"])
 def test_the_peak_is_that_of_the_storages(precision: str, checkpointing: str, method: str) -> None:
     """But for scalars, positions and shifted targets, of which the engine counts none at the peak."""
-    base = "16-bit" if precision == "bf16" else "fp32"
-    network = llama(SHAPE, FORMATS[base])
-    words: dict[str, Any] = {}
-    if method == "lora":
-        network = with_adapters(network, "all-linear")
-        words = {"method": "lora", "lora_rank": 4, "base_format": base}
+    network, words = trained(SHAPE, precision, method)
     if checkpointing != "none":
         network.gradient_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
         network.enable_input_require_grads()
