@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.cli.errors import UsageError, closest, quoted
 from ironlaw.config.optimizers import list_optimizers
 from ironlaw.config.setup import DEFAULT_GPU
-from ironlaw.graph.checkpointing import POLICIES
+from ironlaw.graph.checkpointing import WORDS
 from ironlaw.hardware.accelerators import list_accelerators
 from ironlaw.hardware.links import list_links
 from ironlaw.models.transformer import list_models
@@ -193,7 +193,7 @@ STEP = (
         whole(1, 4),
         "of flash: 1, 2; 3, 4 on some GPUs (2)",
     ),
-    Option("--checkpointing", counted("every", *POLICIES[:-1]), "what is recomputed (none)"),
+    Option("--checkpointing", counted("every", *WORDS), "what is recomputed (none)"),
     Option("--loss", counted("chunked", "full", "fused", "fused-linear"), "how head and loss are computed (full)"),
     Option(
         "--logits",

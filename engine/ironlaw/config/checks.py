@@ -95,12 +95,13 @@ def _require_device(c: Setup) -> None:
     generations = (1, 2, *(other for other in (3, 4) if c.chip.fused_attention(f"flash-{other}")))
     if c.attention.generation not in generations:
         raise EngineError("attention_generation", c.attention.generation, generations, {"gpu": c.chip.name})
-    if c.update.offload != "none" and c.host_link is None:
-        because = "which has no link to a host on record"
-        raise EngineError("offload", c.update.offload, ("none",), {"gpu": c.chip.name}, because)
-    if c.checkpointing.away and c.host_link is None:
-        because = "which has no link to a host on record"
-        raise EngineError("checkpointing", c.checkpointing.name, ("full",), {"gpu": c.chip.name}, because)
+    for what, value, asked, instead in (
+        ("offload", c.update.offload, c.update.offload != "none", "none"),
+        ("checkpointing", c.checkpointing.name, c.checkpointing.away, "full"),
+    ):
+        if asked and c.host_link is None:
+            because = "which has no link to a host on record"
+            raise EngineError(what, value, (instead,), {"gpu": c.chip.name}, because)
 
 
 def _require_code(c: Setup) -> None:

@@ -56,6 +56,11 @@ class Layout:
         return self.data * self.tensor * self.pipeline
 
     @property
+    def different_replicas(self) -> Count:
+        """Replicas as far as a device's memory tells: where they divide nothing, any number of several is as two."""
+        return self.data if self.zero else min(self.data, 2)
+
+    @property
     def sequence_shards(self) -> Count:
         """Ways in which norms and residuals are divided along the sequence."""
         return self.tensor if self.sequence_parallel else 1

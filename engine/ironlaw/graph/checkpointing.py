@@ -46,7 +46,11 @@ class Checkpointing:
 
 
 NONE = Checkpointing("none")
-POLICIES = ("none", "selective", "full", "full-offload", "reentrant", "reentrant-offload", "every:K with K at least 1")
+OF_BLOCKS = ("full", "full-offload", "reentrant", "reentrant-offload")
+"""Policies that throw away every block."""
+WORDS = ("none", "selective", *OF_BLOCKS)
+"""Policies that are a word."""
+POLICIES = (*WORDS, "every:K with K at least 1")
 """How policies are written."""
 
 
@@ -59,7 +63,7 @@ def checkpointing(policy: str | Checkpointing) -> Checkpointing:
         return NONE
     if policy == "selective":
         return Checkpointing("selective")
-    if policy in POLICIES[2:-1]:
+    if policy in OF_BLOCKS:
         return Checkpointing("full", 1, reentrant=policy.startswith("reentrant"), away=policy.endswith("-offload"))
     word, _, number = policy.partition(":")
     if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:

@@ -69,8 +69,7 @@ def _as_many(c: Setup) -> Setup:
     layout = c.layout
     if layout.pipeline > 1 or c.framework.runtime != "none":
         return c.anywhere
-    data = layout.data if layout.zero else min(layout.data, 2)
-    layout = replace(layout, data=data, micro_batches=min(layout.micro_batches, 2))
+    layout = replace(layout, data=layout.different_replicas, micro_batches=min(layout.micro_batches, 2))
     return replace(c.anywhere, layout=layout, cluster=None)
 
 

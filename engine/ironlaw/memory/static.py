@@ -79,9 +79,8 @@ def static_tensors(c: Setup, stage: Stage) -> tuple[Tensor, ...]:
         c: The setup.
         stage: One of its stages.
     """
-    # How many replicas there are says nothing where they divide nothing, and neither does which kernels update.
-    data = c.layout.data if c.layout.zero else min(c.layout.data, 2)
-    layout = replace(c.replica.layout, data=data, zero=c.layout.zero)
+    # Which kernels update says nothing of what is held.
+    layout = replace(c.replica.layout, data=c.layout.different_replicas, zero=c.layout.zero)
     return _static_tensors(replace(c.replica, layout=layout, update=replace(c.update, kind="fused")), stage.at_rest)
 
 
