@@ -12,7 +12,7 @@ ACCOUNTINGS: Mapping[str, Accounting] = {
         ("ironlaw.models.transformer.Transformer.parameters", "ironlaw.networks.convnets.ConvNet.parameters"),
         "tests/engine/models/test_models.py::test_a_named_model_has_exactly_the_parameters_of_its_checkpoint",
     ),
-    "optimizer states": Accounting(
+    "weights and states": Accounting(
         "tensors of weights, gradients, FP32 master copy and optimizer state, as PyTorch holds them after a step",
         ("ironlaw.memory.tensors.MemoryLedger.component", "ironlaw.memory.tensors.MemoryLedger.static_bytes"),
         "tests/engine/config/test_optimizers.py::test_optimizer_state_is_pytorchs_to_the_byte",

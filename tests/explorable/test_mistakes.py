@@ -493,7 +493,7 @@ MISTAKES = {
     "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the engine", 3),
     "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the engine", 3),
     "a proof of something else": claim(
-        "engine =", 'accounting = "optimizer states"\nengine =', "which 'optimizer states' does not", 3
+        "engine =", 'accounting = "weights and states"\nengine =', "which 'weights and states' does not", 3
     ),
     "a claim with two checks": claim("engine =", 'none = "no"\nengine =', "a claim has exactly one check", 3),
     "a claim given twice": claim(

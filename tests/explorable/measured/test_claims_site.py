@@ -20,7 +20,7 @@ line = [3, 5]
 value = 12
 unit = "GB"
 engine = '{STATE}'
-accounting = "optimizer states"
+accounting = "weights and states"
 tolerance = "printed"
 format = ".2f"
 note = '''Two vectors, `{{check}} GB .2f`. Right as it stands.'''
@@ -123,7 +123,7 @@ def test_every_claim_has_an_anchor_its_values_and_a_computed_verdict(page: str) 
     assert "lines 3, 5" in seen
     assert "12 GB" in seen
     assert "12.46 GB" in seen
-    assert "By a PyTorch accounting (optimizer states), tolerance “printed”:" in seen
+    assert "By a PyTorch accounting (weights and states), tolerance “printed”:" in seen
     assert page.count("test_optimizer_state_is_pytorchs_to_the_byte") == 1
     assert "It idles 75 % . Half of the time is two stages, 50 % ." in " ".join(text(row(page, "naive-bubble")).split())
     assert "it takes a survey" in text(row(page, "thirty-percent-idle"))
