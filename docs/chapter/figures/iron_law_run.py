@@ -53,7 +53,8 @@ def draw(gpu: str, devices: int, share: int, price: str) -> Drawing:
         cost, money = "?", "no B200 for rent in 2024"
     else:
         cost = f"${dollars:,.0f}"
-        money = f"{'within' if dollars <= BUDGET else 'over'} ${BUDGET} for the steps alone, at ${hourly:.2f} an hour for a card"
+        within_budget = f"{'within' if dollars <= BUDGET else 'over'} ${BUDGET}"
+        money = f"{within_budget} for the steps alone, at ${hourly:.2f} an hour for a card"
     return Drawing(
         sheet,
         f"{operations / 10**power:.2f} times 10 to the power of {power} operations "
