@@ -271,25 +271,37 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
     # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
-    bucket = gradients if c.framework.by_hand else BUCKET_BYTES
+    bucket = _bucket(c, gradients, blocks)
     if layout.zero == 0:
         message = min(bucket, gradients)
         inside = _inside(layout, _cluster(c))
         reducing = gradients / message * group_all_reduce(message, layout.data, _cluster(c), inside=inside)
         gathering = 0.0
     else:
-        reducing, gathering = _group(c, gradients, bucket), _group(c, weights, weights)
+        reducing, gathering = _group(c, gradients, bucket), _group(c, weights, weights * bucket / gradients)
     times = _scatters(c)
     sent = times * reducing + gathering
     if not layout.overlap:
         return sent, sent
     passes = max(step.forward + step.backward + step.recompute, 1e-30)
-    buckets = max(gradients / BUCKET_BYTES, 1.0)
+    buckets = max(gradients / (BUCKET_BYTES if c.framework.by_hand else bucket), 1.0)  # ready one after another
     window = busy * _chunk_windows(c)
     under = window * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
     # Weights are gathered block by block ahead of the next forward pass.
     ahead = max(gathering - window * step.forward / passes, gathering / blocks)
     return sent, times * max(reducing - under, reducing / buckets) + ahead
+
+
+def _bucket(c: Setup, gradients: Traffic, blocks: Count) -> Traffic:
+    """Bytes of gradients that the data group sends at a time.
+
+    Every message pays the hops of its ring, so what divides gradients sends larger ones: FSDP2, kept gathered after the
+    forward pass, those of a block (PyTorch, `torch/distributed/fsdp/_fully_shard`). Megatron-LM's grow with the
+    devices (its `core/distributed`, `max(40000000, 1000000 * dp_size)` parameters) and count as one message.
+    """
+    if c.framework.by_hand:
+        return gradients
+    return gradients / blocks if c.layout.zero else BUCKET_BYTES
 
 
 def _chunk_windows(c: Setup) -> Ratio:

@@ -56,6 +56,15 @@ def test_zero_2_sends_no_more_than_data_parallelism_and_zero_3_half_as_much_agai
     assert sent[3] / sent[1] == pytest.approx(1.5, rel=0.1)
 
 
+def test_zero_1_waits_for_no_more_hops_than_zero_3() -> None:
+    # Both send a block's tensors at a time; ZeRO-3 gathers its weights twice, ZeRO-1 once.
+    one, three = (
+        job_time("llama3-8b", "h100-sxm", 1, 8192, precision="mixed", dp=1024, zero=stage, overlap=False).communication
+        for stage in (1, 3)
+    )
+    assert three / one == pytest.approx(1.5, rel=0.1)
+
+
 def test_gpt3_static_state_is_2_8_terabytes() -> None:
     assert 175e9 * zero.state_bytes_per_parameter(0, 1) == 2.8e12
     assert 32e9 / zero.state_bytes_per_parameter(3, 64) == pytest.approx(128e9)
