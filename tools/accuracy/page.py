@@ -226,7 +226,7 @@ def proof() -> Element:
     box.append(time_plot())
     SubElement(box, "p").text = AtomicString(
         f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-        f"places, from one card to thousands. Half of the predicted times are within {middle:.0%} of the "
+        f"places, from one card to thousands. Half of the predicted times are within {middle:.1%} of the "
         f"published ones; {short} of the {len(times)} are too short."
     )
     return box
