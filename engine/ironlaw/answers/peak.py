@@ -84,7 +84,7 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
     ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
     plan, batch, sequence = ledger.plan, ledger.batch, ledger.sequence
     piece = plan.piece(batch, sequence)
-    highest = max(plan.candidates, key=lambda one: one.bytes(batch, sequence, piece))
+    highest = max(plan.front, key=lambda one: one.bytes(batch, sequence, piece))
     components = ledger.bytes_by_component()
     if is_fully_sharded(c):
         components = {name: size for name, size in components.items() if name not in MOMENTARY}
