@@ -71,9 +71,9 @@ def _legend() -> list[Any]:
 
 
 def moments() -> Any:
-    """A bar for each phase: allocated in color, the process as an outline, and the card's line."""
+    """A bar for each phase and each moment of a step, stacked by part; the process as an outline; the card's line."""
     axis = alt.Axis(title=None, labelLimit=172, grid=False)
-    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis)
+    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
     x = alt.X(
         "gb",
         type="quantitative",
@@ -81,7 +81,9 @@ def moments() -> Any:
         axis=alt.Axis(title="GB", titleAnchor="end", tickCount=4),
     )
     frame = rows("phase_frame").mark_point(stroke="transparent").encode(x=x)
-    outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1.2).encode(x=x, y=y)
-    allocated = rows("phases").mark_bar(fill="var(--il-memory)").encode(x=alt.X("allocated", type="quantitative"), y=y)
+    outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1).encode(x=x, y=y)
+    parts = (
+        rows("stack").mark_bar().encode(x=alt.X("from", type="quantitative"), x2="to", y=y, fill=color("part", COLORS))
+    )
     room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
-    return framed(alt.layer(frame, allocated, outline, room), 250, left=176, right=14, top=8, bottom=44)
+    return framed(alt.layer(frame, parts, outline, room), 330, left=176, right=14, top=8, bottom=44)

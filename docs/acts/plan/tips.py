@@ -284,7 +284,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["offload"] = value == "optimizer"
         elif word == "dp":
             tensor = int(one.words.get("tp") or state.controls["tp"])
-            found["gpus"] = int(value) * tensor * int(state.controls["pp"])
+            found["gpus"] = int(value) * tensor * int(one.words.get("pp") or state.controls["pp"])
         elif word in ("accumulate", "micro_batches"):
             # One of the two is 1: passes run one after the other, or in a pipeline.
             found["accumulate"] = max(int(value), int(str(found.get("accumulate", 1))))
