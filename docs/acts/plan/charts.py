@@ -28,6 +28,10 @@ NAMES = {
 }
 
 
+OUTLINE = "process"
+"""The part that goes over all others: what the driver shows."""
+
+
 def _x(field: str, **more: Any) -> alt.X:
     axis = alt.Axis(title="GB", titleAnchor="end", tickCount=5, grid=True)
     return alt.X(field, type="quantitative", scale=alt.Scale(zero=True, nice=False), axis=axis, **more)
@@ -81,9 +85,17 @@ def moments() -> Any:
         axis=alt.Axis(title="GB", titleAnchor="end", tickCount=4),
     )
     frame = rows("phase_frame").mark_point(stroke="transparent").encode(x=x)
-    outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1).encode(x=x, y=y)
+    # One layer, so that its rows keep their order: the outline is a part without a color.
     parts = (
-        rows("stack").mark_bar().encode(x=alt.X("from", type="quantitative"), x2="to", y=y, fill=color("part", COLORS))
+        rows("stack")
+        .mark_bar()
+        .encode(
+            x=alt.X("from", type="quantitative"),
+            x2="to",
+            y=y,
+            fill=color("part", {**COLORS, OUTLINE: "transparent"}),
+            stroke=alt.condition(f"datum.part === '{OUTLINE}'", alt.value(INK), alt.value("transparent")),
+        )
     )
     room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
-    return framed(alt.layer(frame, parts, outline, room), 330, left=176, right=14, top=8, bottom=44)
+    return framed(alt.layer(frame, parts, room), 330, left=176, right=14, top=8, bottom=44)

@@ -44,7 +44,12 @@ def told(measured: Mapping[str, float]) -> str:
 
 def _figures(measured: Mapping[str, float]) -> list[tuple[str, str, str]]:
     """What was measured, how much of which unit."""
-    return [(name, f"{measured[one] / size:.4g}", unit) for one, (name, unit, size) in READ.items() if one in measured]
+    return [(name, _digits(measured[one] / size), unit) for one, (name, unit, size) in READ.items() if one in measured]
+
+
+def _digits(value: float) -> str:
+    """A number with four digits that count, and all of a whole one."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _named(name: str, unit: str) -> str:
@@ -101,9 +106,9 @@ def _compared(one: Placed) -> dict[str, str]:
     less = "less so far; the peak was still to come" if one.at_least and one.place == "below" else one.place
     return live.row(
         _named(name, word),
-        f"{'at least ' * one.at_least}{one.measured / unit:.4g}",
-        f"{one.expected / unit:.4g}",
-        f"{one.low / unit:.4g} to {one.high / unit:.4g}",
+        f"{'at least ' * one.at_least}{_digits(one.measured / unit)}",
+        _digits(one.expected / unit),
+        f"{_digits(one.low / unit)} to {_digits(one.high / unit)}",
         less,
     )
 

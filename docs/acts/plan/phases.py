@@ -58,7 +58,7 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
 def stack(
     asked: Setup, phases: Sequence[live.Row], moments: Mapping[str, Mapping[str, float]], fullest: Mapping[str, float]
 ) -> tuple[live.Row, ...]:
-    """The parts of each row of the second chart, one after the other, without what is reserved and not allocated.
+    """The parts of each row of the second chart, one after the other, and the process, which has what is reserved too.
 
     Args:
         asked: The plan.
@@ -75,6 +75,7 @@ def stack(
         for part, size in found.items():
             rows.append({"phase": name, "at": row["at"], "part": part, "from": base, "to": base + size})
             base += size
+        rows.append({"phase": name, "at": row["at"], "part": "process", "from": 0.0, "to": row["gb"]})
     return tuple(rows)
 
 

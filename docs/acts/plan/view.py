@@ -129,7 +129,6 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     return live.View(
         data=drawn
         | {
-            "phases": phases,
             "stack": stacked,
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
@@ -380,7 +379,6 @@ def _impossible(state: live.State, error: EngineError) -> live.View:
             "room_left": (),
             "band": (),
             "frame": ({"gb": 0.0}, {"gb": 1.0}),
-            "phases": (),
             "stack": (),
             "phase_frame": ({"gb": 0.0}, {"gb": 1.0}),
         },
