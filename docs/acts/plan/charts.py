@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, color, framed, rows
+from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, color, framed, rows
 
 COLORS = {
     "parameters": "var(--il-memory)",
@@ -46,17 +46,20 @@ def memory() -> Any:
         .encode(x=_x("from"), x2="to", y=alt.value(50), y2=alt.value(92), fill=color("part", COLORS), tooltip="name:N")
     )
     band = rows("band").mark_rule(strokeWidth=3, stroke=INK).encode(x=_x("low"), x2="high", y=alt.value(101))
-    room = (
-        rows("room")
-        .mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
-        .encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    line = rows("room").encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    # On a bar of its own lightness the dashes would be lost.
+    around, room = (
+        line.mark_rule(stroke=SURFACE, strokeWidth=4),
+        line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]),
     )
     # The label stands on that side of the line on which there is room.
     label: dict[str, Any] = {"baseline": "bottom", "fontSize": SIZE, "fill": LIMIT}
     left = rows("room_right").mark_text(align="right", dx=6, **label)
     right = rows("room_left").mark_text(align="left", dx=-6, **label)
     texts = [one.encode(x=_x("gb"), y=alt.value(40), text="text:N") for one in (left, right)]
-    return framed(alt.layer(frame, bar, band, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44)
+    return framed(
+        alt.layer(frame, bar, band, around, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44
+    )
 
 
 def _legend() -> list[Any]:
@@ -97,5 +100,13 @@ def moments() -> Any:
             stroke=alt.condition(f"datum.part === '{OUTLINE}'", alt.value(INK), alt.value("transparent")),
         )
     )
-    room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
-    return framed(alt.layer(frame, parts, room), 330, left=176, right=14, top=8, bottom=44)
+    line = rows("room").encode(x=x)
+    room = line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    return framed(
+        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room),
+        330,
+        left=176,
+        right=14,
+        top=8,
+        bottom=44,
+    )
