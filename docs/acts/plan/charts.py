@@ -79,7 +79,7 @@ def _legend() -> list[Any]:
 
 def moments() -> Any:
     """A bar for each phase and each moment of a step, stacked by part; the process as an outline; the card's line."""
-    axis = alt.Axis(title=None, labelLimit=172, grid=False)
+    axis = alt.Axis(title=None, labelLimit=0, grid=False)
     y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
     x = alt.X(
         "gb",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -90,15 +91,20 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
     tables["measured"] = live.Table(
         f"{since}What you measured beside the plan. {gap.sentence} {gap.standing}".rstrip(),
-        live.columns("Yours", "Measured", "Expected", "Band", ""),
+        _words_last(live.columns("Yours", "Measured", "Expected", "Band", "")),
         compared,
     )
     if gap.differences:
         rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
         tables["differences"] = live.Table(
-            f"{since}What would explain it, what explains most first", live.columns("If", "Then"), rows
+            f"{since}What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
         )
     return tables
+
+
+def _words_last(columns: tuple[live.Column, ...]) -> tuple[live.Column, ...]:
+    """The same columns, the last of which holds words: read from its left edge, and broken where they are long."""
+    return (*columns[:-1], replace(columns[-1], numeric=False))
 
 
 def _compared(one: Placed) -> dict[str, str]:
