@@ -83,7 +83,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(
             f"{since}Your out-of-memory message beside the plan (1 GiB of it is 1.074 GB)",
-            live.columns("", "What it says"),
+            _words_last(live.columns("", "What it says")),
             rows,
         )
     others = {} if message else {name: numbers[name] for name in _UNCOMPARED if name in numbers}
