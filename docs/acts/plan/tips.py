@@ -68,12 +68,12 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
 
 def _asked_next(c: Setup) -> Iterator[tuple[str, int]]:
     """Places of sliders where a plan takes longest the first time: other groups; one card, which divides nothing."""
-    for name in ("tp", "pp"):
-        for value in _divisors(c.devices, int(_SLIDERS[name].maximum)):
-            yield name, value
     together = c.layout.tensor * c.layout.pipeline
     # A hand that adds cards or takes some away comes by the powers of two.
     yield from (("gpus", together * 2**power) for power in range(17) if together * 2**power <= _SLIDERS["gpus"].maximum)
+    for name in ("tp", "pp"):
+        for value in _divisors(c.devices, int(_SLIDERS[name].maximum)):
+            yield name, value
 
 
 def _divisors(number: int, most: int) -> Iterator[int]:
