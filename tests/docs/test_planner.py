@@ -191,7 +191,9 @@ def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_mess
     levels = ("allocated", "reserved", "process")
     table = ACT.compute(START).tables["moments"]
     assert [column.label.lower() for column in table.columns[1:]] == list(levels)
-    for row, phase in zip(table.rows, memory_phases(setup_of(START)).phases, strict=True):
+    moments = {one.name for one in training_memory(setup_of(START)).moments}
+    of_phases = [row for row in table.rows if row["a"] not in moments]
+    for row, phase in zip(of_phases, memory_phases(setup_of(START)).phases, strict=True):
         assert [*row.values()][1:] == [f"{getattr(phase, level) / GB:.1f}" for level in levels]
     assert main(["estimate", "--model", "gpt2", "--gpu", "h100-sxm", "--phases"]) == 0
     told = capsys.readouterr().out
@@ -229,6 +231,63 @@ def test_what_each_of_several_cards_holds_is_said(controls: dict[str, Any], said
     assert ("undivided" in caption) == bool(controls)
 
 
+@pytest.mark.parametrize(
+    ("controls", "phases"),
+    [
+        ({}, ["load", "first step", "a step", "evaluation", "save"]),
+        ({"method": "full", "model": "Qwen/Qwen3-4B", "gpu": "h200", "checkpointing": "none"}, ["load"]),
+        ({"method": "qlora", "batch": 4}, ["load", "save"]),
+        ({"method": "full", "gpus": 8, "zero": 3}, []),
+        ({"method": "full", "gpus": 8, "zero": 2, "compiled": True}, []),
+    ],
+    ids=str,
+)
+def test_phases_and_moments_are_stacked_of_the_same_parts_and_add_up(
+    controls: dict[str, Any], phases: list[str]
+) -> None:
+    """Each bar ends where its row does, the fullest moment has the parts of the first chart, and a phase its states."""
+    state = at(**controls)
+    view, ledger = ACT.compute(state), training_memory(setup_of(state))
+    ends = {str(row["a"]): row for row in view.tables["moments"].rows}
+    stacks: dict[str, dict[str, float]] = {}
+    for row in view.data["stack"]:
+        stacks.setdefault(str(row["phase"]), {})[str(row["part"])] = float(str(row["to"])) - float(str(row["from"]))
+    assert [*stacks] == [*ends]
+    assert {*phases, *(one.name for one in ledger.moments)} <= {*stacks}
+    driver = (ledger.device_total - ledger.allocated_peak) / GB
+    for name, row in ends.items():
+        process = stacks[name].pop("process")
+        assert f"{process:.1f}" == row["d"]
+        assert min(stacks[name].values()) >= -1e-9
+        assert sum(stacks[name].values()) <= process + 1e-9
+        assert f"{sum(stacks[name].values()) - driver:.1f}" == row["b"]
+    shown = {str(row["part"]): float(str(row["to"])) - float(str(row["from"])) for row in view.data["bar"]}
+    for name in (ledger.peak.name, *(["a step"] if phases else [])):
+        assert stacks[name] == pytest.approx(shown)
+    if phases:
+        assert stacks["load"]["optimizer"] == 0 < stacks["save"]["optimizer"]
+        assert stacks["load"]["parameters"] == pytest.approx(stacks["save"]["parameters"])
+    # Nothing but what the update makes is temporary in its moment, and no activation is left.
+    assert stacks["optimizer step"]["activations"] == stacks["optimizer step"]["logits"] == 0
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [{}, {"method": "full", "gpus": 8, "zero": 3}, {"method": "qlora", "checkpointing": "none", "chunked": True}],
+    ids=str,
+)
+def test_every_sum_leads_to_the_page_that_explains_it(controls: dict[str, Any], site: Path) -> None:
+    view = ACT.compute(at(**controls))
+    for name in ("sums", "memory"):
+        table = view.tables[name]
+        assert [column.numeric for column in table.columns] == [False, True, False, False]
+        for row in table.rows:
+            page, _, place = table.links[row["d"]].partition("#")
+            text = (site / page / "index.html").read_text("utf-8")
+            assert not place or f'id="{place}"' in text, f"{row['a']} leads to {page}#{place}"
+    assert 'href="../chapter/iron-law/#the-law"' in (site / "plan/index.html").read_text("utf-8")
+
+
 def test_the_names_of_moments_have_room_in_their_chart() -> None:
     """At thirteen pixels a letter takes about seven: the longest name of a moment is shown whole."""
     from docs.acts.drawing import SIZE
@@ -243,7 +302,7 @@ def test_the_names_of_moments_have_room_in_their_chart() -> None:
             {"compiled": True, "method": "full"},
             {"checkpointing": "selective"},
         )
-        for row in ACT.compute(at(**controls)).data["phases"]
+        for row in ACT.compute(at(**controls)).data["stack"]
     }
     assert max(map(len, names)) * 0.53 * SIZE <= room
 
@@ -439,7 +498,7 @@ def test_the_summary_never_mixes_what_is_counted_with_what_is_expected() -> None
 
 def test_causes_are_computed_beside_the_bar() -> None:
     """The largest part is the picture's, the vocabulary is told where it counts; so are weights that QLoRA leaves."""
-    plain = ACT.compute(at(gpu="h200"))
+    plain = ACT.compute(at(gpu="h200", model="mistralai/Mistral-7B-v0.3"))
     assert plain.success is not None
     assert f"Largest, with {plain.readings['Weights']}: weights (" in plain.success.what
     assert "vocabulary" not in plain.success.what

@@ -9,7 +9,7 @@ import pytest
 
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS, setup_of, words_of
-from docs.acts.plan.tips import OTHER, SAME
+from docs.acts.plan.tips import OTHER, SAME, suggest
 from explorable.live import Choice, State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import GB, accelerator, estimate
@@ -236,3 +236,17 @@ def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) ->
         for name in smaller
         if ACT.compute(State("run", {**state.controls, "gpu": name})).readings.get("Verdict") == "Fits"
     ]
+
+
+def test_a_pipeline_is_offered_where_its_stages_are_what_fits_many_small_cards() -> None:
+    """LLaMA-Factory #3880: QLoRA of 70B on eight T4, of which each holds all weights until stages divide the blocks."""
+    state = at(model="meta-llama/Meta-Llama-3-70B", gpu="t4", gpus=8, method="qlora", sequence=512)
+    before = ACT.compute(state)
+    assert before.failure is not None
+    assert before.failure.title == "Does not fit"
+    offered = [one for one in suggest(state) if "pp" in one.controls]
+    assert [one.controls["pp"] for one in offered] == [8]
+    after = ACT.compute(State(state.context, {**state.controls, **offered[0].controls}))
+    assert "Still uncertain" in offered[0].text
+    assert after.readings["Verdict"] == "Uncertain"
+    assert after.readings["A step"] != before.readings["A step"]

@@ -11,7 +11,7 @@ import pytest
 from tools.accuracy.driver import MECHANISMS, by_deepspeed, steps
 from tools.accuracy.experience import experience
 from tools.accuracy.methods import LEVELS, methods, reasons_to_wait
-from tools.accuracy.predict import compare, published_seconds, waiting
+from tools.accuracy.predict import compare, predicted_bytes, published_seconds, waiting
 from tools.accuracy.regimes import DEVICES, FULLNESS, fullness, regimes
 from tools.accuracy.report import EXACT, TARGETS, percentile, reason, report, summarize
 from tools.accuracy.rows import MEASURES, DataError, Row, load
@@ -142,6 +142,21 @@ def test_the_seventy_nine_runs_of_fitcheck_are_there_with_its_own_estimates() ->
     assert qwen.estimates["fitcheck_total_mib"] - qwen.estimates["fitcheck_overhead_mib"] == pytest.approx(10581, abs=1)
     assert qwen.measures["allocated_mib"] == pytest.approx(10585, abs=1)
     assert all(r.measures["process_mib"] == pytest.approx(r.measures["reserved_mib"] + 141, abs=0.2) for r in runs)
+
+
+def test_the_telling_pair_of_vocabularies_is_predicted_as_it_was_measured() -> None:
+    """One card and the same settings: Qwen2.5-7B, of 152 thousand words, takes far more than Mistral-7B, of 33."""
+    runs = {
+        name: next(
+            r for r in ROWS if "21 September" in r.source.title and name in r.name and r.get("attention") == "standard"
+        )
+        for name in ("mistral-7b", "qwen2.5-7b")
+    }
+    measured = {name: run.measures["allocated_mib"] for name, run in runs.items()}
+    found = {name: predicted_bytes(run, "allocated_mib") / 2**20 for name, run in runs.items()}
+    assert found == pytest.approx(measured, rel=0.05)
+    ratio = found["qwen2.5-7b"] / found["mistral-7b"]
+    assert ratio == pytest.approx(measured["qwen2.5-7b"] / measured["mistral-7b"], rel=0.05)
 
 
 def test_a_job_s_tokens_per_second_are_not_multiplied_by_its_devices() -> None:

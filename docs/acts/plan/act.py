@@ -20,7 +20,10 @@ ACT = live.Act(
     controls=CONTROLS,
     compute=compute,
     reveal=None,
-    charts={"memory": "Memory of one card at the peak", "moments": "Memory over the phases of the run"},
+    charts={
+        "memory": "Memory of one card at the peak",
+        "moments": "Memory of one card over the run, and through a step",
+    },
     beside=("message", "measured", "differences", "answer"),
     can_fail=True,
     linked=True,

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, color, framed, rows
+from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, color, framed, rows
 
 COLORS = {
     "parameters": "var(--il-memory)",
@@ -28,6 +28,10 @@ NAMES = {
 }
 
 
+OUTLINE = "process"
+"""The part that goes over all others: what the driver shows."""
+
+
 def _x(field: str, **more: Any) -> alt.X:
     axis = alt.Axis(title="GB", titleAnchor="end", tickCount=5, grid=True)
     return alt.X(field, type="quantitative", scale=alt.Scale(zero=True, nice=False), axis=axis, **more)
@@ -42,17 +46,20 @@ def memory() -> Any:
         .encode(x=_x("from"), x2="to", y=alt.value(50), y2=alt.value(92), fill=color("part", COLORS), tooltip="name:N")
     )
     band = rows("band").mark_rule(strokeWidth=3, stroke=INK).encode(x=_x("low"), x2="high", y=alt.value(101))
-    room = (
-        rows("room")
-        .mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
-        .encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    line = rows("room").encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    # On a bar of its own lightness the dashes would be lost.
+    around, room = (
+        line.mark_rule(stroke=SURFACE, strokeWidth=4),
+        line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]),
     )
     # The label stands on that side of the line on which there is room.
     label: dict[str, Any] = {"baseline": "bottom", "fontSize": SIZE, "fill": LIMIT}
     left = rows("room_right").mark_text(align="right", dx=6, **label)
     right = rows("room_left").mark_text(align="left", dx=-6, **label)
     texts = [one.encode(x=_x("gb"), y=alt.value(40), text="text:N") for one in (left, right)]
-    return framed(alt.layer(frame, bar, band, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44)
+    return framed(
+        alt.layer(frame, bar, band, around, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44
+    )
 
 
 def _legend() -> list[Any]:
@@ -71,9 +78,9 @@ def _legend() -> list[Any]:
 
 
 def moments() -> Any:
-    """A bar for each phase: allocated in color, the process as an outline, and the card's line."""
-    axis = alt.Axis(title=None, labelLimit=172, grid=False)
-    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis)
+    """A bar for each phase and each moment of a step, stacked by part; the process as an outline; the card's line."""
+    axis = alt.Axis(title=None, labelLimit=0, grid=False)
+    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
     x = alt.X(
         "gb",
         type="quantitative",
@@ -81,7 +88,25 @@ def moments() -> Any:
         axis=alt.Axis(title="GB", titleAnchor="end", tickCount=4),
     )
     frame = rows("phase_frame").mark_point(stroke="transparent").encode(x=x)
-    outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1.2).encode(x=x, y=y)
-    allocated = rows("phases").mark_bar(fill="var(--il-memory)").encode(x=alt.X("allocated", type="quantitative"), y=y)
-    room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
-    return framed(alt.layer(frame, allocated, outline, room), 250, left=176, right=14, top=8, bottom=44)
+    # One layer, so that its rows keep their order: the outline is a part without a color.
+    parts = (
+        rows("stack")
+        .mark_bar()
+        .encode(
+            x=alt.X("from", type="quantitative"),
+            x2="to",
+            y=y,
+            fill=color("part", {**COLORS, OUTLINE: "transparent"}),
+            stroke=alt.condition(f"datum.part === '{OUTLINE}'", alt.value(INK), alt.value("transparent")),
+        )
+    )
+    line = rows("room").encode(x=x)
+    room = line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    return framed(
+        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room),
+        330,
+        left=176,
+        right=14,
+        top=8,
+        bottom=44,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,7 +45,12 @@ def told(measured: Mapping[str, float]) -> str:
 
 def _figures(measured: Mapping[str, float]) -> list[tuple[str, str, str]]:
     """What was measured, how much of which unit."""
-    return [(name, f"{measured[one] / size:.4g}", unit) for one, (name, unit, size) in READ.items() if one in measured]
+    return [(name, _digits(measured[one] / size), unit) for one, (name, unit, size) in READ.items() if one in measured]
+
+
+def _digits(value: float) -> str:
+    """A number with four digits that count, and all of a whole one."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _named(name: str, unit: str) -> str:
@@ -77,7 +83,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(
             f"{since}Your out-of-memory message beside the plan (1 GiB of it is 1.074 GB)",
-            live.columns("", "What it says"),
+            _words_last(live.columns("", "What it says")),
             rows,
         )
     others = {} if message else {name: numbers[name] for name in _UNCOMPARED if name in numbers}
@@ -85,15 +91,20 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
     tables["measured"] = live.Table(
         f"{since}What you measured beside the plan. {gap.sentence} {gap.standing}".rstrip(),
-        live.columns("Yours", "Measured", "Expected", "Band", ""),
+        _words_last(live.columns("Yours", "Measured", "Expected", "Band", "")),
         compared,
     )
     if gap.differences:
         rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
         tables["differences"] = live.Table(
-            f"{since}What would explain it, what explains most first", live.columns("If", "Then"), rows
+            f"{since}What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
         )
     return tables
+
+
+def _words_last(columns: tuple[live.Column, ...]) -> tuple[live.Column, ...]:
+    """The same columns, the last of which holds words: read from its left edge, and broken where they are long."""
+    return (*columns[:-1], replace(columns[-1], numeric=False))
 
 
 def _compared(one: Placed) -> dict[str, str]:
@@ -101,9 +112,9 @@ def _compared(one: Placed) -> dict[str, str]:
     less = "less so far; the peak was still to come" if one.at_least and one.place == "below" else one.place
     return live.row(
         _named(name, word),
-        f"{'at least ' * one.at_least}{one.measured / unit:.4g}",
-        f"{one.expected / unit:.4g}",
-        f"{one.low / unit:.4g} to {one.high / unit:.4g}",
+        f"{'at least ' * one.at_least}{_digits(one.measured / unit)}",
+        _digits(one.expected / unit),
+        f"{_digits(one.low / unit)} to {_digits(one.high / unit)}",
         less,
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from explorable import live
 from ironlaw import GB, EngineError, Setup, training_memory
 from ironlaw.memory.phases import Phase, memory_phases
+from ironlaw.memory.tensors import MemoryPlan
 
 SAID = {
     "load": "loading",
@@ -16,6 +17,8 @@ SAID = {
     "evaluation": "evaluation",
     "save": "saving",
 }
+STEP = "a step"
+"""The phase whose moments are known."""
 STATES = ("optimizer states", "gradients", "weights")
 """What ZeRO's stages 1, 2 and 3 divide beside what the stage before divides."""
 WHY = {
@@ -32,24 +35,69 @@ WHY = {
 
 @lru_cache(maxsize=64)
 def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
-    """Rows of the second chart, and a sentence: which phase is the fullest, or why only moments of a step are known."""
+    """Rows of the second chart in order of time, phases and behind "a step" its moments, or these alone; a sentence."""
+    ledger = training_memory(asked)
+    beside = ledger.device_total - ledger.allocated_peak
+    within = [(one.name, one.bytes, one.bytes + beside) for one in ledger.moments]
     try:
         phases = memory_phases(asked).phases
     except EngineError as error:
-        ledger = training_memory(asked)
-        beside = ledger.device_total - ledger.allocated_peak
         why = WHY.get(error.what, error.what)
         said = (
             f"Loading, evaluation and saving are not counted with {why}: of the moments of a step “{ledger.peak.name}” "
             f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB allocated."
         )
-        return tuple(_row(at, one.name, one.bytes, one.bytes + beside) for at, one in enumerate(ledger.moments)), said
-    names = ("a step" if one.name == "step" else one.name for one in phases)
-    rows = tuple(
-        _row(at, name, one.allocated, one.process, one.reserved)
-        for at, (name, one) in enumerate(zip(names, phases, strict=True))
-    )
-    return rows, _fullest(phases)
+        return tuple(_row(at, *one) for at, one in enumerate(within)), said
+    lines: list[tuple[str, float, float] | tuple[str, float, float, float]] = []
+    for one in phases:
+        lines.append((STEP if one.name == "step" else one.name, one.allocated, one.process, one.reserved))
+        lines += within if one.name == "step" else []
+    return tuple(_row(at, *line) for at, line in enumerate(lines)), _fullest(phases)
+
+
+def stack(
+    asked: Setup, phases: Sequence[live.Row], moments: Mapping[str, Mapping[str, float]], fullest: Mapping[str, float]
+) -> tuple[live.Row, ...]:
+    """The parts of each row of the second chart, one after the other, and the process, which has what is reserved too.
+
+    Args:
+        asked: The plan.
+        phases: The rows.
+        moments: GB of the parts at each moment of a step.
+        fullest: Those at the fullest moment, which is the peak of a step.
+    """
+    plan = training_memory(asked).plan
+    rows: list[live.Row] = []
+    for row in phases:
+        name = str(row["phase"])
+        found = moments.get(name) or _parts(name, float(str(row["allocated"])), plan, fullest)
+        base = 0.0
+        for part, size in found.items():
+            rows.append({"phase": name, "at": row["at"], "part": part, "from": base, "to": base + size})
+            base += size
+        rows.append({"phase": name, "at": row["at"], "part": "process", "from": 0.0, "to": row["gb"]})
+    return tuple(rows)
+
+
+def _parts(name: str, allocated: float, plan: MemoryPlan, fullest: Mapping[str, float]) -> dict[str, float]:
+    """GB of the parts of a phase, which add up to what is allocated and the driver's."""
+    workspace = plan.workspace_bytes / GB
+    if name in (STEP, "first step"):
+        found = dict(fullest)
+        # The first step's states are made at its end; what else it has less or more of is temporary.
+        more = allocated + found["other"] - workspace - sum(found.values())
+        for part in ("optimizer", "temporary", "activations") if more < 0 else ("temporary",):
+            change = max(more, -found[part])
+            found[part] += change
+            more -= change
+        return found
+    found = dict.fromkeys(fullest, 0.0) | {"other": workspace + plan.context_bytes / GB}
+    left = allocated - workspace
+    states = () if name == "load" else (("optimizer", ("optimizer",)),)
+    for part, components in (("parameters", ("parameters", "master")), *states):
+        found[part] = min(sum(plan.static_sums.get(one, 0) for one in components) / GB, left)
+        left -= found[part]
+    return found | {"temporary": left}
 
 
 def held(asked: Setup) -> str:
@@ -101,5 +149,7 @@ def phase_table(phases: Sequence[live.Row]) -> live.Table:
     ]
     columns = live.columns("Phase", "Allocated|GB", "Reserved|GB", "Process|GB")
     return live.Table(
-        "The most memory, phase by phase: allocated to tensors, reserved by PyTorch, of the process", columns, rows
+        "The most memory, phase by phase and through a step: allocated to tensors, reserved by PyTorch, of the process",
+        columns,
+        rows,
     )

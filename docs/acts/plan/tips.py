@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from ironlaw.config.changed import changed
 
 from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
-from .view import plan_of
+from .view import compute
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _OFFERED = {control.name for control in CONTROLS}
@@ -52,8 +51,7 @@ _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
 def suggest(state: live.State) -> Iterator[live.Suggestion]:
     """Changes of the plan, or ways out of one that is not possible. One without a title has no control here.
 
-    When all are told, plans are prepared that a hand may ask for next: those of the sliders with few possible places,
-    of which each needs operations of its own.
+    When all are told, plans are prepared that a hand may ask for next (`_asked_next`).
     """
     try:
         c = setup_of(state)
@@ -62,11 +60,20 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         return
     yield from _changes(state, c)
     yield DONE
+    for name, value in _asked_next(c):
+        ahead = live.State(state.context, {**state.controls, name: value}, moving=True)
+        compute(ahead)
+        yield TRIED
+
+
+def _asked_next(c: Setup) -> Iterator[tuple[str, int]]:
+    """Places of sliders where a plan takes longest the first time: other groups; one card, which divides nothing."""
+    together = c.layout.tensor * c.layout.pipeline
+    # A hand that adds cards or takes some away comes by the powers of two.
+    yield from (("gpus", together * 2**power) for power in range(17) if together * 2**power <= _SLIDERS["gpus"].maximum)
     for name in ("tp", "pp"):
         for value in _divisors(c.devices, int(_SLIDERS[name].maximum)):
-            with suppress(EngineError):
-                plan_of(live.State(state.context, {**state.controls, name: value}))
-            yield TRIED
+            yield name, value
 
 
 def _divisors(number: int, most: int) -> Iterator[int]:
@@ -277,7 +284,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["offload"] = value == "optimizer"
         elif word == "dp":
             tensor = int(one.words.get("tp") or state.controls["tp"])
-            found["gpus"] = int(value) * tensor * int(state.controls["pp"])
+            found["gpus"] = int(value) * tensor * int(one.words.get("pp") or state.controls["pp"])
         elif word in ("accumulate", "micro_batches"):
             # One of the two is 1: passes run one after the other, or in a pipeline.
             found["accumulate"] = max(int(value), int(str(found.get("accumulate", 1))))

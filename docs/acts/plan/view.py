@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,7 @@ from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
 from ironlaw.answers.assumptions import hourly_price
 from ironlaw.answers.estimate import Estimate
-from ironlaw.answers.peak import MOMENTARY, Peak, peak
+from ironlaw.answers.peak import MOMENTARY, Peak, moments, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 
@@ -20,7 +21,7 @@ from .choices import FORMATS, require_layout, words_of
 from .give import command
 from .labels import is_uncounted, worded
 from .measured import measured_tables, read_tables
-from .phases import held, phase_table, phases_of
+from .phases import held, phase_table, phases_of, stack
 
 PARTS = {
     "parameters": "Weights",
@@ -34,6 +35,8 @@ PARTS = {
 """Parts of the bar, in its order."""
 WEIGHTS = ("parameters", "master", "casts", "gathered")
 """Components of the ledger that are weights or copies of them."""
+PART_OF = dict.fromkeys(WEIGHTS, "parameters")
+"""Components whose part has another name."""
 MEMORY = "A card's memory"
 """The line of the answer that says what a card needs."""
 LEAST = 500_000
@@ -41,6 +44,37 @@ LEAST = 500_000
 FEW = 10
 """Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
+MEMORY_PAGE = ("Where the memory goes", "chapter/memory/")
+EXPERIENCE = ("What experience adds", "engine/accuracy/#what-experience-adds")
+EXPLAINED = {
+    MEMORY: EXPERIENCE,
+    "A step": ("The iron law", "chapter/iron-law/#the-law"),
+    "Tokens a second": ("The run, and its bill", "chapter/run/"),
+    "The run": ("The run, and its bill", "chapter/run/"),
+    "Money": ("The same model, seven years of bills", "chapter/run/#the-same-model-seven-years-of-bills"),
+    "Energy of the cards": ("The run, and its bill", "chapter/run/"),
+}
+"""Line of the answer -> the book's page that explains its sum: title and address."""
+PAGES = {
+    "at work": ("The peak of a step", "lab/peak/"),
+    "gathered": ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything"),
+    "on their way": ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything"),
+    "optimizer": ("What each optimizer keeps", "chapter/optimizers/#what-each-keeps"),
+    "logits": ("The peak of a step", "lab/peak/"),
+    "operation": ("The peak of a step", "lab/peak/"),
+    "moment": ("The peak of a step", "lab/peak/"),
+    "driver": ("What a card can give", "lab/peak/#what-a-card-can-give"),
+    "buffers": ("What a card can give", "lab/peak/#what-a-card-can-give"),
+    "all together": ("The peak of a step", "lab/peak/"),
+    "cop": ("Fewer bits per number", "chapter/precision/#what-it-saves-in-memory-and-what-not"),
+    "head: loss": ("The peak of a step", "lab/peak/"),
+    **dict.fromkeys(
+        ("activation", "block:", "head:", "norm:", "embedding:"),
+        ("What each operation keeps", "chapter/memory/#what-each-operation-keeps"),
+    ),
+    "": MEMORY_PAGE,
+}
+"""A word in the name of a tensor -> the book's page that explains it; the first that is in it counts."""
 IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that yet"
 """What a plan without numbers is called."""
 
@@ -87,6 +121,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
     phases, fullest_phase = phases_of(asked)
+    stacked = stack(asked, phases, {one.moment: parts_of(found, one) for one in moments(asked)}, sizes)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
     expected = (
         f"expect {numbers[MEMORY][0]} of the {room:.1f} GB that a card can give, and {numbers['A step'][0]} a step"
@@ -94,7 +129,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     return live.View(
         data=drawn
         | {
-            "phases": phases,
+            "stack": stacked,
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
@@ -147,16 +182,17 @@ def parts_of(found: Estimate, fullest: Peak) -> dict[str, float]:
         "optimizer": m.optimizer,
         "activations": m.activations,
         "logits": m.logits,
-        "temporary": fullest.of("temporary"),
+        "temporary": sum(one.bytes for one in fullest.parts if one.kind == "temporary" and one.bytes > 0),
         "other": m.workspace + m.runtime + m.context,
     }
-    # What is not there at the peak is taken off where it is: of temporary tensors there are never less than none.
-    missing = min(parts["temporary"], 0)
-    parts["temporary"] = max(parts["temporary"], 0)
-    for part in ("gradients", "logits", "activations", "optimizer"):
-        taken = min(parts[part], -missing)
-        parts[part] -= taken
-        missing += taken
+    # What is not there at the moment is taken off where it is counted.
+    for one in fullest.parts:
+        missing = max(-one.bytes, 0)
+        for name in (*one.lacks, "temporary", "logits", "activations", "optimizer"):
+            part = PART_OF.get(name, name)
+            taken = min(parts[part], held.get(name, parts[part]), missing)
+            parts[part] -= taken
+            missing -= taken
     return {part: size / GB for part, size in parts.items()}
 
 
@@ -209,8 +245,17 @@ def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tu
         "Money": "" if hourly is None else f"{run} × {cards} × {hourly:.2f} USD an hour",
         "Energy of the cards": f"{run} × {cards} × {asked.chip.tdp:,g} W, drawn all the time",
     }
-    rows = [live.row(what, numbers[what][0], said) for what, said in lines.items() if said]
-    return live.Table("Where each number comes from", live.columns("", "Expect", "Sum"), rows)
+    rows = [live.row(what, numbers[what][0], said, EXPLAINED[what][0]) for what, said in lines.items() if said]
+    return _explained("Where each number comes from", ("", "Expect", "Sum", "Explained in"), rows, EXPLAINED.values())
+
+
+def _explained(
+    caption: str, titles: Sequence[str], rows: Sequence[Mapping[str, str]], pages: Iterable[tuple[str, str]]
+) -> live.Table:
+    """A table of names, numbers, sums in words, and pages that explain them, as links."""
+    columns = tuple(replace(one, numeric=at == 1) for at, one in enumerate(live.columns(*titles)))
+    told = {row["d"] for row in rows}
+    return live.Table(caption, columns, rows, {title: page for title, page in pages if title in told})
 
 
 def duration(seconds: float, like: float | None = None) -> str:
@@ -274,9 +319,16 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     sums += [("DeepSpeed's buffers", "outside of PyTorch's tensors", m.runtime)] if m.runtime else []
     sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
     sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
-    rows = [live.row(name, f"{size / GB:,.3f}", said) for name, said, size in sums if abs(size) >= LEAST]
-    caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
-    return live.Table(caption, live.columns("Tensor", "GB", "Sum"), rows)
+    rows = [
+        live.row(name, f"{size / GB:,.3f}", said, _page_of(name)[0]) for name, said, size in sums if abs(size) >= LEAST
+    ]
+    caption = f"Bytes of one card, B = {data.batch:,} sequence{'s' * (data.batch > 1)} of T = {data.sequence:,} tokens"
+    return _explained(caption, ("Tensor", "GB", "Sum", "Explained in"), rows, PAGES.values())
+
+
+def _page_of(tensor: str) -> tuple[str, str]:
+    """The page that explains a row of the table of tensors."""
+    return next((page for word, page in PAGES.items() if word in tensor), PAGES[""])
 
 
 def _band(band: Any) -> str:
@@ -327,7 +379,7 @@ def _impossible(state: live.State, error: EngineError) -> live.View:
             "room_left": (),
             "band": (),
             "frame": ({"gb": 0.0}, {"gb": 1.0}),
-            "phases": (),
+            "stack": (),
             "phase_frame": ({"gb": 0.0}, {"gb": 1.0}),
         },
         headline=live.Figure("Not counted" if uncounted else "Not possible", "–", ""),

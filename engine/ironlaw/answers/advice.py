@@ -9,7 +9,18 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from ironlaw.answers.changes import CHUNKS, SCALES, Change, adapters, allowed, changes, more_devices, quicker, tensor
+from ironlaw.answers.changes import (
+    CHUNKS,
+    SCALES,
+    Change,
+    adapters,
+    allowed,
+    changes,
+    more_devices,
+    pipeline,
+    quicker,
+    tensor,
+)
 from ironlaw.answers.cheapest import Search, Taken, apply, ledger, needed
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
@@ -108,8 +119,8 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
 def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = True) -> Advice | None:
     """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
-    A set that fits by `Estimate.verdict` is looked for first, then one with tensor parallelism, then one that trains
-    adapters, last one that fits by the count alone. It searches, for seconds where much has to be tried.
+    A set that fits by `Estimate.verdict` is looked for first, then one with tensor parallelism or a pipeline, then one
+    that trains adapters, last one that fits by the count alone. It searches, for seconds where much has to be tried.
 
     Args:
         c: The setup.
@@ -123,7 +134,7 @@ def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = 
     trial = _Trial(c)
     if trial.now.verdict == "fits":
         return None
-    firsts = (*tensor(c), *(adapters(c) if adapted else ()))
+    firsts = (*tensor(c), *pipeline(c), *(adapters(c) if adapted else ()))
     for first in ((), *((change,) for change in firsts if accept(change))):
         if taken := _cheapest(c, first, accept, certain=True):
             return trial(_joined(taken))
@@ -254,7 +265,7 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
     plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm") and accept(change)]
-    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *adapters(c)))))
+    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *pipeline(c), *adapters(c)))))
     for knob in SCALES:
         found += yield from _each(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):

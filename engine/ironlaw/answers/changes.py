@@ -25,6 +25,8 @@ MOST_MERGED = 64
 """Micro-batches that a larger one takes the place of, at most."""
 TENSOR_TIMES = (2, 4, 8)
 """Times as many devices that share a matrix, as are tried: more of them than a machine's hardly anybody lets share."""
+PIPELINE_TIMES = (2, 4, 8, 16)
+"""Times as many stages of a pipeline, as are tried."""
 SCALES = ("loss", "batch")
 """Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
@@ -194,6 +196,23 @@ def _tensor(c: Setup, times: Count) -> Change:
         f"--tp {ways} --dp {data} --zero {zero} {more} {passes}",
         {"tp": ways, "dp": data, "zero": zero, "accumulate": accumulate, "micro_batches": micro_batches},
         f"Divide every matrix among {ways} devices (tensor parallelism), {passes:,} passes a step",
+    )
+
+
+def pipeline(c: Setup) -> tuple[Change, ...]:
+    """The blocks divided among more stages on the devices that are there, with as many sequences a step as before."""
+    every = (_stages(c, times) for times in PIPELINE_TIMES if c.layout.data % times == 0)
+    return tuple(change for change in every if allowed(change.apply(c)))
+
+
+def _stages(c: Setup, times: Count) -> Change:
+    data, ways, passes = c.layout.data // times, c.layout.pipeline * times, c.micro_batches * times
+    # A single replica has no other with which to divide its states.
+    zero = c.layout.zero if data > 1 else 0
+    return Change(
+        f"--pp {ways} --dp {data} --zero {zero} --micro-batches {passes}",
+        {"pp": ways, "dp": data, "zero": zero, "accumulate": 1, "micro_batches": passes},
+        f"Divide the blocks among {ways} stages of a pipeline, {passes:,} micro-batches a step",
     )
 
 

@@ -7,7 +7,7 @@ operation of that moment reads and makes. The lines of this module and the compo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -21,7 +21,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, is_fully_sharded
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import kept_values
-from ironlaw.memory.tensors import MemoryLedger
+from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan
 
 Kind = Literal["weights", "gradients", "temporary"]
 MOMENTARY = ("gathered", "buckets")
@@ -45,17 +45,19 @@ class Part:
         name: In words.
         formula: How they are counted.
         bytes: Negative where parts of components are not there at the peak.
+        lacks: The components of which parts may be missing, those that are gone first; where bytes are negative.
     """
 
     kind: Kind
     name: str
     formula: str
     bytes: Bytes
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The fullest moment of a step.
+    """The fullest moment of a step, or another one.
 
     Attributes:
         moment: Its name, as in `MemoryLedger.moments`.
@@ -82,9 +84,28 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
     """
     plans = memory_plans(c)
     ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
+    return _at(c, plans, ledger, _highest(ledger, ledger.plan.front))
+
+
+def moments(c: Setup) -> tuple[Peak, ...]:
+    """The same of every moment of the step at which memory may peak, in their order; the fullest is `peak`."""
+    plans = memory_plans(c)
+    ledger = busiest(plans, c.batch, c.sequence)
+    named: dict[str, list[Candidate]] = {}
+    for one in ledger.plan.candidates:
+        named.setdefault(one.moment, []).append(one)
+    return tuple(_at(c, plans, ledger, _highest(ledger, ones)) for ones in named.values())
+
+
+def _highest(ledger: MemoryLedger, candidates: Sequence[Candidate]) -> Candidate:
+    piece = ledger.plan.piece(ledger.batch, ledger.sequence)
+    return max(candidates, key=lambda one: one.bytes(ledger.batch, ledger.sequence, piece))
+
+
+def _at(c: Setup, plans: tuple[MemoryPlan, ...], ledger: MemoryLedger, highest: Candidate) -> Peak:
+    """What is allocated at a moment of the step of the busiest device."""
     plan, batch, sequence = ledger.plan, ledger.batch, ledger.sequence
     piece = plan.piece(batch, sequence)
-    highest = max(plan.candidates, key=lambda one: one.bytes(batch, sequence, piece))
     components = ledger.bytes_by_component()
     if is_fully_sharded(c):
         components = {name: size for name, size in components.items() if name not in MOMENTARY}
@@ -92,8 +113,14 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
     named = _named(c.anywhere, place, highest.moment)
     fixed = sum(plan.static_sums.get(name, 0) for name in components) + plan.workspace_bytes
     kept = total(size for name, size in plan.saved_sums.items() if name in components)
-    rest = highest.whole + kept * -1 + as_size(-fixed - sum(part.bytes for part in named))
-    return Peak(highest.moment, components, (*named, *_rest(ledger, rest, highest.chunk, piece)))
+    gone = {name: plan.saved_sums[name] for name in _gone(c, highest.moment) if name in plan.saved_sums}
+    rest = highest.whole + kept * -1 + total(gone.values()) + as_size(-fixed - sum(part.bytes for part in named))
+    missing = (
+        Part("temporary", f"{name} that are not there at this moment", f"{formula(size)} bytes", -there, (name,))
+        for name, size in gone.items()
+        if (there := size(batch, sequence))
+    )
+    return Peak(highest.moment, components, (*named, *missing, *_rest(ledger, rest, highest, piece)))
 
 
 @lru_cache(maxsize=256)
@@ -116,6 +143,13 @@ def _whole(c: Setup, stage: Stage, moment: str) -> Iterator[Part]:
                    f"{copies // 2:,} x 2 B", copies)  # fmt: skip
 
 
+def _gone(c: Setup, moment: str) -> tuple[str, ...]:
+    """Saved components of which nothing is there at a moment."""
+    if moment in ("optimizer step", "last reduction"):
+        return "casts", "activations", "logits"
+    return () if "loss" in moment or c.loss.kept else ("logits",)
+
+
 def _copies(c: Setup, stage: Stage) -> Bytes:
     """Casts of the weights of a stage's blocks."""
     parts = (part for part in stage_sections(c, stage) if part.name == "block")
@@ -130,23 +164,23 @@ def _copies(c: Setup, stage: Stage) -> Bytes:
     )
 
 
-def _rest(ledger: MemoryLedger, rest: Size, piece: Size, at: tuple[Count, Count]) -> Iterator[Part]:
+def _rest(ledger: MemoryLedger, rest: Size, one: Candidate, at: tuple[Count, Count]) -> Iterator[Part]:
     """What has no name: what does not depend on the batch, and what does."""
-    batch, sequence = ledger.batch, ledger.sequence
+    batch, sequence, piece = ledger.batch, ledger.sequence, one.chunk
     fixed = Size(tuple(term for term in rest.terms if term[0] == (0, 0)))
     moving = Size(tuple(term for term in rest.terms if term[0] != (0, 0)))
     if size := fixed(1, 1):
         name = (
             "gradients and copies of the weights at work" if size > 0 else "gradients that are not there at this moment"
         )
-        yield Part("temporary", name, f"{size:,} bytes", size)
+        yield Part("temporary", name, f"{size:,} bytes", size, ("gradients", "casts"))
     if size := moving(batch, sequence):
         name = (
             "inputs and results of the operation of that moment"
             if size > 0
             else "activations and logits that are not there at this moment"
         )
-        yield Part("temporary", name, f"{formula(moving)} bytes", size)
+        yield Part("temporary", name, f"{formula(moving)} bytes", size, ("activations", "logits"))
     if piece != NOTHING:
         said = f"{formula(piece)} bytes for {'B = 1, ' if ledger.plan.ways else ''}T = {at[1]:,}"
         yield Part("temporary", "a piece of the loss at work", said, piece(*at))

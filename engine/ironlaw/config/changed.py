@@ -18,7 +18,7 @@ _PLACES = {
     "attention": ("attention", "kernel"), "base_format": ("adaptation", "base"), "batch": ("data", "batch"),
     "dp": ("layout", "data"), "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"),
     "offload": ("update", "offload"), "optimizer_in_backward": ("update", "in_backward"),
-    "overlap": ("layout", "overlap"), "rms_norm": ("framework", "rms_norm"),
+    "overlap": ("layout", "overlap"), "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
     "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
     "zero": ("layout", "zero"),
 }  # fmt: skip

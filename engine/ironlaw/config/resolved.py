@@ -166,11 +166,25 @@ class Setup:
     @property
     def anywhere(self) -> Setup:
         """The same without micro-batch and sequence, for what is prepared once and evaluated at many of them."""
-        return self.at(1, 1)
+        return self if self._is_anywhere else self._anywhere
 
     @cached_property
+    def _anywhere(self) -> Setup:
+        return self.at(1, 1)
+
+    @property
+    def _is_anywhere(self) -> bool:
+        data = self.data  # which may be arrays, and these have no one answer
+        return type(data.batch) is type(data.sequence) is int and data.batch == data.sequence == 1
+
+    @property
     def replica(self) -> Setup:
         """One replica by itself at one micro-batch of any size: every replica holds and runs the same for each."""
+        alone = self.layout.data == self.layout.micro_batches == 1 and not self.layout.zero
+        return self if alone and self.cluster is None and self._is_anywhere else self._replica
+
+    @cached_property
+    def _replica(self) -> Setup:
         layout = replace(self.layout, data=1, zero=0, micro_batches=1)
         return replace(self, data=DataShape(1, 1), layout=layout, cluster=None)
 

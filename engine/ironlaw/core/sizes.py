@@ -32,8 +32,11 @@ class Size:
         return total
 
     def __add__(self, other: Size | int) -> Size:
+        other = as_size(other)
+        if not (self.terms and other.terms):
+            return self if self.terms else other
         merged = dict(self.terms)
-        for power, c in as_size(other).terms:
+        for power, c in other.terms:
             merged[power] = merged.get(power, 0) + c
         return Size(tuple(sorted((power, c) for power, c in merged.items() if c)))
 
@@ -52,7 +55,10 @@ class Size:
     def dominates(self, other: Size) -> bool:
         """Whether this is at least as large as `other` for every batch and sequence, term by term."""
         mine = dict(self.terms)
-        return all(c <= mine.get(power, 0) for power, c in other.terms)
+        for power, c in other.terms:  # noqa: SIM110 - asked by the thousand while a plan is prepared
+            if c > mine.get(power, 0):
+                return False
+        return True
 
     def split(self, ways: int) -> Size:
         """The share of one of `ways` equal shards. Raises `EngineError` when a coefficient does not divide evenly."""

@@ -184,6 +184,8 @@ def standing(c: Setup, step_s: Seconds) -> str:
     if found is None or not c.adaptation.everything:
         return ""
     steps, at = found["steps"], round(100 * utilization(c, step_s))
+    if at > 100:
+        return f"That would be {at:,} % of what the cards can do: the run was of another plan than this one."
     # Half of those of the same percent are below it.
     place = 100 * (sum(steps[:at]) + sum(steps[at : at + 1]) / 2) / sum(steps)
     return (

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
@@ -82,8 +83,12 @@ def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
         c: The setup.
         stage: One of its pipeline's stages.
     """
-    if not is_fully_sharded(c):
-        return FullySharded()
+    # Whole groups do not depend on how many replicas divide them.
+    return _fully_sharded(c.replica, stage.at_rest) if is_fully_sharded(c) else FullySharded()
+
+
+@lru_cache(maxsize=256)
+def _fully_sharded(c: Setup, stage: Stage) -> FullySharded:
     blocks, outside = block_held(c, stage), [h for h in stage_held(c, stage) if not _in_blocks(h)]
     return FullySharded(
         root=stored_bytes(c, outside),

@@ -80,8 +80,9 @@ def static_tensors(c: Setup, stage: Stage) -> tuple[Tensor, ...]:
         stage: One of its stages.
     """
     # Which kernels update says nothing of what is held.
-    layout = replace(c.replica.layout, data=c.layout.different_replicas, zero=c.layout.zero)
-    return _static_tensors(replace(c.replica, layout=layout, update=replace(c.update, kind="fused")), stage.at_rest)
+    layout = replace(c.layout, data=c.layout.different_replicas, micro_batches=1)
+    update = c.update if c.update.kind == "fused" else replace(c.update, kind="fused")
+    return _static_tensors(replace(c.replica, layout=layout, update=update), stage.at_rest)
 
 
 @lru_cache(maxsize=512)

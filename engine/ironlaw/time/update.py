@@ -72,7 +72,8 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
         fused: Whether one kernel does the whole update.
     """
     sums: Counter[str] = Counter()
-    for tensor in static_tensors(replace(c, update=PLAIN), stage):
+    plain = not c.update.in_backward and c.update.offload == "none"  # which kernels update changes nothing either
+    for tensor in static_tensors(c if plain else replace(c, update=PLAIN), stage):
         # Where gradients are summed apart, the update reads the sums alone.
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
         if not apart and tensor.part not in ("frozen", "quantized"):

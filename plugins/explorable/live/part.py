@@ -201,7 +201,9 @@ class LivePart(Part):
         first = "first act" not in self._names
         self._names.add("first act")
         titled = baked.description["title"] in self._page.title
-        addresses = render.Addresses(program_url, spec_urls, self._homes.get(name, self._page.url))
+        addresses = render.Addresses(
+            program_url, spec_urls, self._page.to(".") + "/", self._homes.get(name, self._page.url)
+        )
         return render.act(baked, self.release.python, addresses, math_html, first=first, titled=titled)
 
     def exercise(self, reference: ExerciseReference, parts: Sequence[Fence], task_html: str) -> str:

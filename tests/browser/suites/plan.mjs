@@ -2,6 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { FULL } from "../harness/world.mjs";
+import { readFileSync } from "node:fs";
 import { inflateRawSync } from "node:zlib";
 import { START_LIMIT_MS } from "./act_page.mjs";
 
@@ -30,6 +31,17 @@ const AXOLOTL = [
   `output_dir: /home/${SECRET}/out`,
   "",
 ].join("\n");
+/** Lines of public threads, by program, as the engine's own tests read them. @type {Record<string, string>} */
+const LOGS = JSON.parse(readFileSync(new URL("../../engine/files/logs.json", import.meta.url), "utf8"));
+/** What stands in each: rows of the table, and the number as its first column has it. @type {Record<string, [string, string][]>} */
+const READ_OF_LOGS = {
+  nanoGPT: [["time of a step, s", "0.8942"], ["utilization (MFU) as the log counts it, %", "16.68"]],
+  "llm.c": [["time of a step, s", "0.04458"], ["tokens per second", "91,886"]],
+  torchtitan: [["tokens per second", "10,050"], ["reserved memory, GB", "71.84"]],
+  "Megatron-LM": [["time of a step, s", "5.411"], ["allocated memory, GB", "56.89"]],
+  axolotl: [["time of a step, s", "5.35"], ["allocated memory, GB", "37.46"], ["reserved memory, GB", "44.3"]],
+  transformers: [["time of a step, s", "2.994"], ["tokens per second", "78,017"]],
+};
 const OUT_OF_MEMORY =
   "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.";
 
@@ -159,6 +171,39 @@ export function planTests({ widely, once, full }) {
     assert.ok(slowMfu !== undefined && fastMfu !== undefined && fastMfu > slowMfu, `${slowMfu} % and ${fastMfu} %`);
     assert.ok(slow !== undefined && fast !== undefined && 0 <= slow && slow < fast && fast <= 100, `percentiles ${slow} and ${fast}`);
     assert.ok(runs !== undefined && publishers !== undefined && runs > publishers && publishers > 1 && runs === sameRuns, `${runs} runs of ${publishers}`);
+  });
+
+  widely("plan: a real log of each of the six programs is read, and what it measured stands beside the band", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    const before = await headline(browser);
+    await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
+    await answered(browser, before);
+    assert.deepEqual(Object.keys(LOGS).sort(), Object.keys(READ_OF_LOGS).sort());
+    for (const [program, lines] of Object.entries(READ_OF_LOGS)) {
+      await (program === "axolotl" ? paste(browser, LOGS[program] ?? "") : drop(browser, LOGS[program] ?? ""));
+      const table = `${ACT} [data-table="measured"] table`;
+      const until = Date.now() + 30_000;
+      for (;;) {
+        const rows = (await browser.has(table)) ? await browser.of(table, (found) => [...found.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent))) : [];
+        if (lines.every(([what, measured]) => rows.some(([name, number]) => name === what && number === measured))) {
+          // Each is put into its band, but for those that have none.
+          for (const [what] of lines) {
+            const row = rows.find(([name]) => name === what) ?? [];
+            if (/^(reserved|utilization)/.test(what)) assert.equal(row[4], "not compared");
+            else {
+              assert.match(row[3] ?? "", /^[\d.,]+ to [\d.,]+$/, `the band of ${what} in ${program}`);
+              assert.match(row[4] ?? "", /^(inside|above|below)$/);
+            }
+          }
+          break;
+        }
+        if (Date.now() > until) throw new Error(`${program}: ${JSON.stringify(rows)}`);
+        await new Promise((done) => setTimeout(done, 100));
+      }
+      await browser.click(`${ACT} .il-reader__texts button`);
+      await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), 20_000, "no text");
+    }
   });
 
   once("plan: on a phone a slider is dragged and the bar follows while it moves; nothing sticks out, and the answer is in view", async (all) => {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ironlaw import estimate, setup
 from ironlaw.answers.advice import LEVELS, advice, elsewhere, together, ways
-from ironlaw.answers.changes import adapters, changes, more_devices, quicker, tensor
+from ironlaw.answers.changes import adapters, changes, more_devices, pipeline, quicker, tensor
 from ironlaw.config.checks import require_possible
 from ironlaw.core.errors import EngineError
 
@@ -56,7 +56,7 @@ def asked(draw: st.DrawFn) -> dict[str, Any]:
 @given(asked())
 def test_a_change_s_words_make_the_setup_that_it_makes(words: dict[str, Any]) -> None:
     c = setup(**words)
-    offered = (*changes(c), *quicker(c), *tensor(c), *adapters(c))
+    offered = (*changes(c), *quicker(c), *tensor(c), *pipeline(c), *adapters(c))
     for change in (*offered, *more_devices(c)):
         changed = change.apply(c)
         if change not in offered:

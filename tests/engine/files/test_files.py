@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -208,66 +209,33 @@ def test_a_table_of_gpus_says_which_how_many_and_what_is_in_use() -> None:
     assert reading.measured.process == 13187 * MIB
 
 
-LOGS: dict[str, tuple[str, dict[str, Any]]] = {
-    # karpathy/nanoGPT #178, #466; karpathy/llm.c #796; pytorch/torchtitan #2389; NVIDIA/Megatron-LM #756;
-    # axolotl-ai-cloud/axolotl #3196, #592; saforem2/ezpz, docs/examples/hf-trainer/comparison.md (24 devices).
-    "nanoGPT": (
-        "iter 0: loss 4.2648, time 9371.81ms, mfu -100.00%\niter 10: loss 3.2202, time 893.76ms, mfu 16.68%\n"
-        "iter 20: loss 2.7697, time 894.88ms, mfu 16.67%\niter 30: loss 2.6104, time 893.50ms, mfu 16.68%\n",
-        {"step_s": 0.89419, "mfu": 0.16675, "lines": 4},
-    ),
-    "llm.c": (
-        "step   61/74 | loss 3.208939 (+nanz)| norm 1.4800 (+nanz)| lr 3.00e-04 | 44.57 ms | -100.0% bf16 MFU | "
-        "91886 tok/s\nstep   63/74 | loss 3.402215 (+nanz)| norm 1.3542 (+nanz)| lr 3.00e-04 | 44.58 ms | -100.0% "
-        "bf16 MFU | 91886 tok/s",
-        {"step_s": 0.04458, "tokens_per_s": 91886, "mfu": None},
-    ),
-    "torchtitan": (
-        "[titan] 2026-02-24 19:46:17,508 - root - INFO - step:  4  loss:  7.62585  grad_norm: 26.6250  "
-        "memory: 66.91GiB(37.51%)  tps: 10,050  tflops: 314.71  mfu: 13.99%",
-        {"tokens_per_s_device": 10050, "mfu": 0.1399, "reserved": round(66.91 * GIB)},
-    ),
-    "Megatron-LM": (
-        "[Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.97802734375 | max allocated: 54250.98583984375 | "
-        "reserved: 61480.0 | max reserved: 61480.0\n [2024-04-06 02:55:45] iteration        2/     100 | consumed "
-        "samples:          256 | elapsed time per iteration (ms): 5630.1 | throughput per GPU (TFLOP/s/GPU): 231.9 | "
-        "learning rate: 4.000000E-07 | global batch size:   128 | lm loss: 2.021530E+00 |\n"
-        " [2024-04-06 02:55:50] iteration        3/     100 | elapsed time per iteration (ms): 5410.6 | "
-        "global batch size:   128 |",
-        {"step_s": 5.4106, "allocated": round(54250.98583984375 * MIB), "reserved": 61480 * MIB},
-    ),
-    "axolotl": (
-        " 32%|███▎      | 281/873 [25:36<52:46,  5.35s/it]\n"
-        "{'loss': 2.0312, 'grad_norm': 59.5, 'learning_rate': 4.9e-06, 'memory/max_mem_active(gib)': 34.89, "
-        "'memory/max_mem_allocated(gib)': 34.89, 'memory/device_mem_reserved(gib)': 41.26, 'epoch': 2.0}",
-        {"step_s": 5.35, "allocated": round(34.89 * GIB), "reserved": round(41.26 * GIB)},
-    ),
-    "transformers": (
-        "{'loss': 2.6031, 'grad_norm': 1.8801486492156982, 'learning_rate': 5.000000000000001e-07, 'epoch': 2.24, "
-        "'num_input_tokens_seen': 19660800, 'train_runtime': 252.007, 'train_tokens_per_second': 78016.894}\n"
-        "100%|##########| 100/100 [04:11<00:00,  2.27s/it]\n"
-        "{'train_runtime': 299.1983, 'train_samples_per_second': 8.021, 'train_steps_per_second': 0.334, "
-        "'train_tokens_per_second': 2737.984, 'train_loss': 2.8478338932991027, 'epoch': 2.24, "
-        "'num_input_tokens_seen': 19660800}",
-        # The last line counts the tokens of one of 24 processes, and has the time of saving in it.
-        {"step_s": 1 / 0.334, "tokens_per_s": 78016.894, "tokens_per_s_device": 2737.984},
-    ),
-}  # fmt: skip
+LOGS: dict[str, str] = json.loads(Path(__file__).with_name("logs.json").read_text("utf-8"))
+"""Lines of karpathy/nanoGPT #178, #466; karpathy/llm.c #796; pytorch/torchtitan #2389; NVIDIA/Megatron-LM #756;
+axolotl-ai-cloud/axolotl #3196, #592; saforem2/ezpz, docs/examples/hf-trainer/comparison.md (24 devices). The browser
+tests paste the same."""
+MEASURED: dict[str, dict[str, Any]] = {
+    "nanoGPT": {"step_s": 0.89419, "mfu": 0.16675, "lines": 4},
+    "llm.c": {"step_s": 0.04458, "tokens_per_s": 91886, "mfu": None},
+    "torchtitan": {"tokens_per_s_device": 10050, "mfu": 0.1399, "reserved": round(66.91 * GIB)},
+    "Megatron-LM": {"step_s": 5.4106, "allocated": round(54250.98583984375 * MIB), "reserved": 61480 * MIB},
+    "axolotl": {"step_s": 5.35, "allocated": round(34.89 * GIB), "reserved": round(41.26 * GIB)},
+    # The last line counts the tokens of one of 24 processes, and has the time of saving in it.
+    "transformers": {"step_s": 1 / 0.334, "tokens_per_s": 78016.894, "tokens_per_s_device": 2737.984},
+}
 
 
 @pytest.mark.parametrize("program", LOGS)
 def test_the_log_of_each_program_gives_its_times_and_bytes(program: str) -> None:
-    text, expected = LOGS[program]
-    measured = read(text).measured
+    measured = read(LOGS[program]).measured
     assert measured is not None
     assert measured.program == program
     found = asdict(measured)
-    for name, value in expected.items():
+    for name, value in MEASURED[program].items():
         assert found[name] == (None if value is None else pytest.approx(value)), name
 
 
 def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
-    assert said(LOGS["Megatron-LM"][0]) == {"global_batch": 128}
+    assert said(LOGS["Megatron-LM"]) == {"global_batch": 128}
 
 
 def test_two_files_complete_each_other_and_a_contradiction_is_named() -> None:
@@ -283,7 +251,7 @@ def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
         AXOLOTL_QLORA + f"output_dir: /home/ann/{secret}\nhub_token: {secret}\ndataset_prepared_path: {secret}\n",
         AXOLOTL_QLORA.replace("casperhansen/llama-3-70b-fp16", f"/data/{secret}/model"),
         f"torchrun --nproc_per_node 8 /home/{secret}/train.py --token {secret} --max_length 512",
-        f"{secret} {LOGS['nanoGPT'][0]} {secret}",
+        f"{secret} {LOGS['nanoGPT']} {secret}",
         SMI + f"|    0   N/A  N/A      1234      C   /home/{secret}/python   13000MiB |",
     )
     for text in texts:

@@ -270,6 +270,12 @@ def bad_table(cells: dict[str, Any]) -> Callable[[live.View], Any]:
     )
 
 
+def linking(links: dict[str, str]) -> Callable[[live.View], live.View]:
+    """A view whose table has one cell, and these links."""
+    table = live.Table("A table", (live.Column("what", "What"),), [{"what": "a cell"}], links)
+    return lambda view: dataclasses.replace(view, tables={"ledger": table})
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -279,6 +285,9 @@ def bad_table(cells: dict[str, Any]) -> Callable[[live.View], Any]:
         (lambda view: dataclasses.replace(view, tables={}), "chart 'ledger' has no data table"),
         (bad_table({"mb": "1"}), "row 0: its cells are mb; its columns gb"),
         (bad_table({"gb": 1.0}), "'gb' is 1.0; a cell is formatted text"),
+        (linking({"no cell": "chapter/run/"}), "links 'no cell', which is no cell of its columns of words"),
+        (linking({"a cell": "https://example.org/"}), "a page of the site is written like chapter/run/#bills"),
+        (linking({"a cell": "../run/"}), "a page of the site is written like chapter/run/#bills"),
     ],
 )
 def test_a_view_that_a_page_cannot_show_is_refused(change: Callable[[live.View], Any], message: str) -> None:

@@ -88,10 +88,11 @@ def exercise(
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where an act's files are, its program and its charts by name, relative to the page; its home, from the root."""
+    """Where an act's program, its charts by name and the site's root are, from the page; its home, from the root."""
 
     program: str
     specs: Mapping[str, str]
+    root: str
     home: str
 
 
@@ -123,6 +124,7 @@ def act(
         python=python,
         act_url=at.program,
         math_html=math_html,
+        root=at.root,
         home=at.home,
         prefix=f"act-{baked.name}",
         first=first,

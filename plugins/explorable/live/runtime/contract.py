@@ -370,11 +370,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A captioned table; every cell is already formatted text."""
+    """A captioned table; every cell is already formatted text.
+
+    links: text of a cell -> the page that such a cell leads to, relative to the site's root: `chapter/run/#bills`.
+    """
 
     caption: str
     columns: tuple[Column, ...]
     rows: Sequence[Mapping[str, str]]
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -213,6 +214,10 @@ def _decisions() -> dict[str, dict[str, Any]]:
     return rules
 
 
+_PAGE = re.compile(r"[a-z0-9_-]+(?:/[a-z0-9_-]+)*/(?:#[a-z0-9_-]+)?")
+"""A page relative to the site's root, and a place on it."""
+
+
 def check_table(name: str, table: Table) -> None:
     """Raise `ValueError` unless every row of the table has a text for every column and nothing else."""
     keys = [column.key for column in table.columns]
@@ -223,6 +228,12 @@ def check_table(name: str, table: Table) -> None:
         for key, cell in row.items():
             if not isinstance(cell, str):
                 raise ValueError(f"table {name!r}, row {index}: {key!r} is {cell!r}; a cell is formatted text")
+    cells = {row[column.key] for row in table.rows for column in table.columns if not column.numeric}
+    for text, page in table.links.items():
+        if text not in cells:
+            raise ValueError(f"table {name!r} links {text!r}, which is no cell of its columns of words")
+        if not _PAGE.fullmatch(page):
+            raise ValueError(f"table {name!r} links to {page!r}; a page of the site is written like chapter/run/#bills")
 
 
 def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, Value]:

@@ -1,6 +1,7 @@
 // Values from Python as nodes.
 import { describe, expect, test } from "vitest";
 import { padding, renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/act/render";
+import { siteUrl } from "../src/site";
 import type { Table } from "../src/python/protocol";
 
 const table: Table = {
@@ -13,6 +14,7 @@ const table: Table = {
     { part: "Adam m", gb: "6.23" },
     { part: "Total", gb: "31" },
   ],
+  links: {},
 };
 
 describe("tables", () => {
@@ -41,6 +43,13 @@ describe("tables", () => {
   test("text from Python is text, never markup", () => {
     const node = renderTable({ ...table, caption: "<img src=x onerror=alert(1)>" });
     expect(node.querySelector("img")).toBeNull();
+  });
+
+  test("a cell of words leads to its page of this site, and to no other place", () => {
+    const linked = (page: string) => renderTable({ ...table, links: { "Adam m": page } }).querySelector("th a")?.getAttribute("href");
+    expect(linked("chapter/run/#bills")).toBe(siteUrl("chapter/run/#bills"));
+    expect(linked("https://example.org/")).toBeUndefined();
+    expect(renderTable(table).querySelector("a")).toBeNull();
   });
 
   test("a table that scrolls can be reached with the keyboard and has a name", () => {

@@ -5,7 +5,7 @@ import { lastShown, NO_RESULTS, rememberShown, type Basis, type Results } from "
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/act/render";
 import { mutantsOf, type Json } from "./mutants";
 
-const table = { caption: "c", columns: [{ key: "size", label: "Size", unit: "GB", numeric: true }], rows: [{ size: "1.5" }] };
+const table = { caption: "c", columns: [{ key: "size", label: "Size", unit: "GB", numeric: true }], rows: [{ size: "1.5" }], links: {} };
 const results: Results = {
   ...NO_RESULTS,
   view: {

@@ -1,5 +1,6 @@
 // Values from Python as nodes: tables, the failure banner, the verdict, feedback. Tables mirror templates/parts.html.j2.
 import { h } from "../dom";
+import { siteUrl } from "../site";
 import type { Column, Failure, Feedback, Success, Table, Verdict } from "../python/protocol";
 
 /** The text with a number and its unit on one line. */
@@ -33,7 +34,8 @@ export function renderTable(table: Table): HTMLElement {
         const text = cellOf(row, column);
         const pad = padded.get(column.key);
         if (pad) return h("td", { class: "il-num", "data-pad": pad[index] ?? "" }, text);
-        return position === 0 ? h("th", { scope: "row" }, text) : h("td", {}, text);
+        const shown = linked(text, table.links);
+        return position === 0 ? h("th", { scope: "row" }, shown) : h("td", {}, shown);
       }),
     ),
   );
@@ -48,6 +50,12 @@ export function renderTable(table: Table): HTMLElement {
       h("tbody", {}, ...rows),
     ),
   );
+}
+
+/** A cell's text, as a link where its table has a page of this site for it. */
+function linked(text: string, links: Table["links"] | undefined): string | HTMLElement {
+  const href = links && Object.hasOwn(links, text) ? siteUrl(links[text] ?? "") : null;
+  return href ? h("a", { href }, text) : text;
 }
 
 function cellsOf(table: Table, column: Column): string[] {

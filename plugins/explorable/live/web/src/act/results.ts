@@ -56,6 +56,7 @@ const TABLES = mapOf(
     caption: TEXT,
     columns: listOf(like<Column>({ key: TEXT, label: TEXT, unit: TEXT, numeric: FLAG })),
     rows: listOf(mapOf(TEXT)),
+    links: mapOf(TEXT),
   }),
 );
 const VIEW = like<View>({

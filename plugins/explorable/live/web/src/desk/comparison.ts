@@ -66,6 +66,7 @@ export class Comparison {
           ...names.map((name) => line(name, kept.readings[name] ?? "", now.readings[name] ?? "")),
           ...settings,
         ],
+        links: {},
       }),
     ]);
   }

@@ -41,6 +41,8 @@ export interface Table {
   caption: string;
   columns: Column[];
   rows: Record<string, string>[];
+  /** The text of a cell, and the page that it leads to, relative to the site's root. */
+  links: Record<string, string>;
 }
 export interface Success {
   title: string;
