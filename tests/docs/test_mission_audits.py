@@ -130,7 +130,7 @@ def test_an_audit_has_no_speed_where_it_does_not_fit(name: str) -> None:
         view = audited(name, **setting)
         fits = audit.account(setting).fits
         (speed,) = view["readings"].values()
-        assert (speed == "none, too big") == (not fits)
+        assert (speed == "none (too big)") == (not fits)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -92,7 +92,7 @@ class Setting:
     @property
     def trains(self) -> bool:
         """Whether the format in which weights are updated keeps an everyday update."""
-        return not update_format(self.precision).update_vanishes(WEIGHT, -RATE * GRADIENT)
+        return keeps_updates(self.precision)
 
     @property
     def words(self) -> str:
@@ -119,11 +119,18 @@ def update_format(precision: str) -> FloatFormat:
 
 
 @cache
+def keeps_updates(precision: str) -> bool:
+    """Whether the weights that are updated keep an everyday update."""
+    return not update_format(precision).update_vanishes(WEIGHT, -RATE * GRADIENT)
+
+
+@cache
 def ledger(setting: Setting) -> MemoryLedger:
     """The engine's account."""
     return training_memory(setting.training)
 
 
+@cache
 def need(setting: Setting) -> int:
     """Bytes one GPU must have: the fullest moment of the step, and the driver's share."""
     return ledger(setting).device_total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from explorable import live
 from ironlaw import GB, link, step_time
@@ -91,8 +92,7 @@ def levers_table(setting: Setting) -> live.Table:
     """What every lever frees from here, and what it costs."""
     half = FP16.vanishing_threshold(WEIGHT)
     steps = convergence("sgd").steps / convergence("adam").steps
-    slower = step_time(GPT2_XL, LAPTOP, 1, checkpointing="full", optimizer="sgd")
-    again = slower.hardware_flops / slower.model_flops - 1
+    again = computed_again()
     rows = [
         lever(setting, "Mixed precision", "an FP32 copy of the weights, loss scaling", precision="mixed"),
         lever(setting, "Pure FP16", f"updates below {half:.0e} of a weight of {WEIGHT} are lost", precision="fp16"),
@@ -110,6 +110,13 @@ def levers_table(setting: Setting) -> live.Table:
         ]
     titles = (live.Column("a", "Lever"), live.Column("b", "Needed after", "GB", numeric=True), live.Column("c", "Cost"))
     return live.Table("What each lever leads to from here, the others as they are, and what it costs", titles, rows)
+
+
+@cache
+def computed_again() -> float:
+    """What full checkpointing adds to a step's arithmetic, as a share of it."""
+    slower = step_time(GPT2_XL, LAPTOP, 1, checkpointing="full", optimizer="sgd")
+    return slower.hardware_flops / slower.model_flops - 1
 
 
 PRICES = {

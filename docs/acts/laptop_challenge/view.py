@@ -45,12 +45,7 @@ def compute(state: live.State) -> live.View:
         headline=headline(setting, won=won),
         summary=f"{setting.words}: {gb(need(setting))} GB are needed, the laptop can give {gb(BUDGET)} GB. "
         f"The textbook counts {textbook(setting) / GB:.1f} GB.",
-        tables={
-            "memory": memory_table(setting),
-            "floors": floors_table() if told else CLOSED_UNTIL_TOLD,
-            "weight": weight_table() if open_ else CLOSED,
-            "levers": levers_table(setting) if open_ else CLOSED,
-        },
+        tables={} if state.moving else tables(setting, open_=open_, told=told),
         failure=problem,
         success=success(setting) if won else None,
         command=setting.command,
@@ -59,6 +54,16 @@ def compute(state: live.State) -> live.View:
 
 CLOSED_UNTIL_TOLD = live.Table("Opens with the reveal.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
+
+
+def tables(setting: Setting, *, open_: bool, told: bool) -> dict[str, live.Table]:
+    """What the reader may read by now."""
+    return {
+        "memory": memory_table(setting),
+        "floors": floors_table() if told else CLOSED_UNTIL_TOLD,
+        "weight": weight_table() if open_ else CLOSED,
+        "levers": levers_table(setting) if open_ else CLOSED,
+    }
 
 
 def floor() -> live.Row:

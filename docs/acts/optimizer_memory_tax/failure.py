@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from explorable import live
 
 from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, needed
 
 
+@cache
 def out_of_memory(setting: Setting, context: str) -> live.Failure:
     """The failure of a setting that does not fit the context's device."""
     room, name, need = DEVICES[context].usable_bytes, DEVICE_NAMES[context], needed(setting)

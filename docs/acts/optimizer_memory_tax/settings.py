@@ -97,11 +97,13 @@ def together(some: Iterable[Part]) -> float:
     return sum(round(part.size / GB, 2) for part in some)
 
 
+@cache
 def gone(setting: Setting) -> float:
     """GB of the parts that are gone, or not there yet, at the peak, by the same digits."""
     return together(parts(setting)) - round(needed(setting) / GB, 2)
 
 
+@cache
 def needed(setting: Setting) -> int:
     """Bytes a device must have: the step's peak with what the driver takes."""
     return ledger(setting).device_total
@@ -130,6 +132,7 @@ def fits(setting: Setting, context: str) -> bool:
     return ironlaw.fits(replace(setting.training, chip=DEVICES[context]))
 
 
+@cache
 def parts(setting: Setting) -> tuple[Part, ...]:
     """The segments from bottom to top. Optimizer state comes last: what it adds sits on top of all the rest."""
     account = ledger(setting)

@@ -68,7 +68,7 @@ def compute(state: live.State) -> live.View:
         + f". Together {together(everything):,.2f} GB, of which {gone(setting):,.2f} GB are gone or not "
         f"there yet at the peak: then the step needs {gb(needed(setting))} GB. The {DEVICE_NAMES[state.context]} can "
         f"give {gb(capacity)} GB.",
-        tables={"ledger": ledger_table(setting, everything, shown)},
+        tables={} if state.moving else {"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
         command=f"{setting.command} --gpu {DEVICES[state.context].name}",
     )

@@ -122,7 +122,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         failure=_failure(track, account, setting, hint=state.hint) if open_ else None,
         success=_success(track, account, setting) if open_ else None,
         command=audit.command(setting) if open_ else "",
-        readings={f"{audit.sample}, counted as Adam's": _speed(audit, setting)} if open_ else {},
+        readings={"learning speed": _speed(audit, setting)} if open_ else {},
     )
 
 
@@ -343,7 +343,7 @@ def _standing(track: Track, setting: Setting) -> live.Table:
 def _speed(audit: Audit, setting: Setting) -> str:
     """The speed of what runs; what does not fit has none."""
     worth, why = judged(audit, setting)
-    return "none, too big" if why == "memory" else _number(worth)
+    return "none (too big)" if why == "memory" else _number(worth)
 
 
 def _worth(value: float | None) -> str:

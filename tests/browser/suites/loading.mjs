@@ -10,6 +10,10 @@ export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|\.whl$|\.w
 /** The part of Python's standard library that a start leaves out. */
 const REST = /\/python_rest\.zip$/;
 
+const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
+/** What a page without acts may bring of our own scripts, as sent; what is written into the site is held to the same by `finish/budgets.py`. */
+const MOST_SCRIPTS = 15_000;
+
 /** The act needed no more of Python's library than a start fetches. @param {import("../harness/server.mjs").SiteServer} server */
 export function startWasEnough(server) {
   assert.deepEqual(server.log().filter(({ path }) => REST.test(path)), [], "the start holds all that the act imports");
@@ -33,6 +37,20 @@ export function loadingTests({ once, widely }) {
     await browser.waitFor(`${snippet.host} [data-slot="state"][data-phase="ready"]`, START_LIMIT_MS, "Python to be ready");
     assert.match((await browser.eval(() => document.body.dataset.words)) ?? "", /Python loads \d+ %; /);
     assert.ok(server.log().some(({ path }) => OF_PYTHON.test(path)));
+  });
+
+  once("loading: the home page, read to its foot, brings few scripts, and none that keeps the book before it is asked for", async ({ browser, server }) => {
+    await browser.open(server.base);
+    await browser.eval(() => scrollTo(0, document.body.scrollHeight));
+    await browser.waitFor("live-keep button");
+    await browser.waitFor('live-figure[data-ready="true"]');
+    const ours = () => server.log().filter(({ path }) => OUR_SCRIPTS.test(path));
+    const sum = ours().reduce((bytes, one) => bytes + one.bytes, 0);
+    assert.ok(sum <= MOST_SCRIPTS, `${sum} bytes: ${ours().map(({ path, bytes }) => `${path} ${bytes}`).join(", ")}`);
+    const before = ours().length;
+    await browser.click({ role: "button", name: "Keep this book", exact: true, within: "live-keep" });
+    await browser.waitFor({ role: "button", name: "Not now", exact: true, within: "live-keep" });
+    assert.ok(ours().length > before, "what keeps it comes when it is asked for");
   });
 
   widely("loading: a start brings only what it imports of Python's library; an import of more fetches the rest, once", async ({

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { chooseScheme } from "../harness/scheme.mjs";
 import { FULL } from "../harness/world.mjs";
-import { actReady, answerBox, lockButton, openAct, position, predict, set } from "./act_page.mjs";
+import { actReady, answerBox, lockButton, openAct, position, predict, set, verdictShown } from "./act_page.mjs";
+import { choice, headline, moveList, movesOf, open, predict as predictNumber } from "./lab_page.mjs";
 
 const PHONE_PX = 360;
 const PHONE_HIGH_PX = 740;
@@ -33,6 +34,26 @@ export function pageTests({ once, widely }) {
     await set(browser, "Optimizer", "Momentum");
     await chooseScheme(browser, "light");
     assert.equal(await ink(), light);
+  });
+
+  once("pages: on a phone, what a mission's number is has its whole line, and all moves are read without scrolling", async (all) => {
+    const { browser } = all;
+    await open(all, "missions/edge-race/");
+    await browser.resize(PHONE_PX, PHONE_HIGH_PX);
+    await predictNumber(browser, "1.4");
+    await verdictShown(browser);
+    const moves = [choice("format", "JPEG 640 x 640"), choice("augmentation", "None"), choice("format", "Raw pixels"), choice("augmentation", "Light and rain")];
+    for (const moved of moves) await browser.click(moved);
+    // What moves came to follows after them.
+    for (let left = 100; left > 0 && !/→ [\d.]+/.test((await movesOf(browser))[moves.length - 1] ?? ""); left -= 1) await new Promise((done) => setTimeout(done, 50));
+    assert.equal((await movesOf(browser)).length, moves.length);
+    const { label, whole } = await browser.of(headline, (place) => ({
+      label: place.querySelector('[data-slot="headline-label"]').getBoundingClientRect().width,
+      whole: place.getBoundingClientRect().width,
+    }));
+    assert.ok(label > 0.95 * whole, `${label} px of ${whole}`);
+    const hidden = await browser.of(moveList, (list) => list.scrollHeight - list.clientHeight);
+    assert.ok(hidden <= 1, `${hidden} px of the moves are out of sight`);
   });
 
   once("pages: on a phone, the chart that stays in view never covers what has the keyboard's focus", async (all) => {

@@ -1,5 +1,6 @@
 // The service worker of a reader who keeps the book: every file comes from a complete release, and the network is asked for what none has.
-import { bookIs, CONTENTS, keptBooks } from "./offline/book";
+import { CONTENTS, keptBooks } from "./offline/book";
+import { bookIs } from "./offline/names";
 
 /** The build writes the book's id here. */
 bookIs("__EXPLORABLE_BOOK__");

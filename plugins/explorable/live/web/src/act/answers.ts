@@ -233,8 +233,16 @@ export class Answers {
     this.#shown = null;
     this.#painted = wanted;
     const { plays } = this.judge;
-    this.#paint.view(view);
-    await this.#draw(view);
+    const first = this.#act.host.dataset.live !== "true";
+    this.#paint.frame(view);
+    // The eye has the picture first; but tables do not wait while what draws it is still on its way.
+    if (first) this.#paint.rest(view);
+    try {
+      await this.#draw(view);
+    } finally {
+      // Tables of a state that another has followed by now are not shown any more.
+      if (!first && wanted === this.#painted) this.#paint.rest(view);
+    }
     if (plays) this.judge.veil();
   }
 

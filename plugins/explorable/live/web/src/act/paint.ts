@@ -74,9 +74,8 @@ export class Paint {
     button.setAttribute("aria-disabled", String(given));
   }
 
-  /** A whole view. */
-  view(view: View): void {
-    this.frame(view);
+  /** What a whole view says besides: tables, the command line, the spoken summary. */
+  rest(view: View): void {
     this.#host.toggleAttribute("data-framed", false);
     this.#makeRoom(view);
     for (const place of all(this.#host, "[data-table]")) {

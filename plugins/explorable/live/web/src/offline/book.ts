@@ -2,6 +2,7 @@
 //
 // The page downloads; the service worker (sw.ts) only serves what is complete. Every file is held against the hash that the
 // list of its release names, so that a deploy during the download cannot mix two releases.
+import { bookNames, cacheName } from "./names";
 
 /** `offline.json`, written by the build: the release, and site path -> bytes and the start of the file's SHA-256. */
 export interface Contents {
@@ -17,17 +18,6 @@ const UPWARDS = /(^|\/)\.\.?(\/|$)/;
 const AT_ONCE = 6;
 /** The present release, and the one before. */
 const BOOKS = 2;
-
-/** The caches of a site: an origin may hold several. */
-const cacheName = (root: string, release: string): string => `${prefixOf(root)}${release}`;
-const prefixOf = (root: string): string => `${id}-book ${new URL(root).pathname} `;
-/** Set by the page and by the service worker, which share nothing else. */
-let id = "";
-export function bookIs(named: string): void {
-  id = named;
-}
-
-const bookNames = async (root: string): Promise<string[]> => (await caches.keys()).filter((name) => name.startsWith(prefixOf(root)));
 
 interface Book {
   name: string;

@@ -1,143 +1,45 @@
-// <live-keep>: "Keep this book", at the foot of every page. Nothing is downloaded or stored before the reader has seen the size and agreed.
-import { bookIs, forgetBook, heldBook, keepBook, servedContents, type Contents } from "./book";
+// <live-keep>: "Keep this book", at the foot of every page. Until something of the book is kept, or a reader asks for it, a page loads no more than this.
+import { bookIs, bookNames } from "./names";
 import { h, setText } from "../dom";
 import { bookId } from "../release";
 import type { Part } from "../element";
 
-export { keptBooks } from "./book";
-
-type Action = [label: string, act: () => void];
-
-const MEGABYTE = 1e6;
-const COULD_NOT = "The book could not be kept";
-const root = new URL("../../", import.meta.url).href;
 bookIs(bookId());
+const root = new URL("../../", import.meta.url).href;
+/** The foot of the page that is shown. */
+let foot: HTMLElement | null = null;
+let loading: Promise<typeof import("./keeper")> | null = null;
 
 export const mount = (host: HTMLElement): Part => {
-  keeper.show(host);
+  foot = host;
+  void show(host).catch(() => undefined);
   return { onscreen: () => undefined, offscreen: () => undefined, gone: () => undefined };
 };
 
-const KEPT = "This book is kept in this browser.";
+const load = (): Promise<typeof import("./keeper")> =>
+  (loading ??= import("./keeper").catch((error: unknown) => {
+    loading = null;
+    throw error;
+  }));
 
-/** One for the document: instant navigation replaces the foot of the page while a download goes on. */
-class Keeper {
-  readonly #text = h("span", { role: "status" });
-  readonly #buttons = h("span", { class: "il-keep__buttons" });
-  #busy = false;
-  /** Does the text say how things stand, so that it has to be looked at again? */
-  #rests = false;
-  /** Counts the looks at what is there: what an older look finds is not shown. */
-  #looks = 0;
-
-  constructor() {
-    // Another tab, or the browser when it is short of room, may have thrown the book away meanwhile.
-    addEventListener("focus", () => void (this.#rests && this.#begin()));
-  }
-
-  show(host: HTMLElement): void {
-    host.replaceChildren(this.#text, " ", this.#buttons);
-    if (!this.#busy) void this.#begin();
-  }
-
-  async #begin(): Promise<void> {
-    // Service workers exist only where the connection is safe, and some private windows have none.
-    if (!("serviceWorker" in navigator) || !("caches" in globalThis)) return;
-    const look = (this.#looks += 1);
-    const late = (): boolean => this.#busy || look !== this.#looks;
-    const { whole, part } = await heldBook(root).catch(() => ({ whole: null, part: new Set<string>() }));
-    if (late()) return;
-    const forget: Action = ["Forget it", () => void this.#forget()];
-    if (!whole && !part.size) this.#show("", ["Keep this book", () => void this.#ask()]);
-    else if (whole) this.#show(KEPT, forget);
-    // From here on a change elsewhere begins another look, which this one does not outlive.
-    this.#rests = true;
-    const served = whole || part.size ? await servedContents(root).catch(() => null) : null;
-    if (late()) return;
-    if (!whole && part.size) {
-      const there = served ? `${megabytes(total(served, part))} of ${megabytes(total(served))} MB` : "A part";
-      this.#show(`${there} of this book ${served ? "are" : "is"} in this browser, which is not enough to read without a network.`, ["Go on", () => void (served ? this.#keep(served) : this.#ask())], forget);
-    }
-    this.#rests = true;
-    if (whole && served && served.release !== whole.release) await this.#download(served, "A newer release arrives", "The newer release did not arrive, and the book of before stays");
-  }
-
-  async #ask(): Promise<void> {
-    this.#looks += 1;
-    try {
-      const contents = await servedContents(root);
-      const size = `${megabytes(total(contents))} MB`;
-      const { quota = Number.POSITIVE_INFINITY, usage = 0 } = (await navigator.storage?.estimate?.()) ?? {};
-      const room = quota - usage < total(contents) ? ` This browser offers the site only ${Math.floor((quota - usage) / MEGABYTE)} MB.` : "";
-      this.#show(
-        `The whole book, with its acts and Python, takes ${size} in this browser.${room}`,
-        ["Keep it", () => void this.#keep(contents)],
-        ["Not now", () => void this.#begin()],
-      );
-    } catch (error) {
-      this.#fail(COULD_NOT, error);
-    }
-  }
-
-  async #keep(contents: Contents): Promise<void> {
-    // Without permission for persistent storage a browser short of room may delete the book. Some ask the reader, so nothing waits for it.
-    void navigator.storage?.persist?.().catch(() => false);
-    await this.#download(contents, "The book arrives", COULD_NOT);
-  }
-
-  async #download(contents: Contents, doing: string, failed: string): Promise<void> {
-    const stop = new AbortController();
-    let stopped = false;
-    this.#busy = true;
-    const whole = total(contents);
-    const moved = (bytes: number): void => this.#show(`${doing}: ${Math.floor((100 * bytes) / whole)} %`, ["Stop", () => ((stopped = true), stop.abort())]);
-    try {
-      moved(0);
-      await navigator.serviceWorker.register(`${root}sw.js`, { scope: root });
-      await keepBook(root, contents, moved, stop);
-      this.#busy = false;
-      await this.#begin();
-    } catch (error) {
-      this.#busy = false;
-      // What has arrived stays, and another try goes on from there.
-      if (stopped) await this.#begin();
-      else this.#fail(failed, error);
-    }
-  }
-
-  async #forget(): Promise<void> {
-    await forgetBook(root);
-    await (await navigator.serviceWorker.getRegistration(root))?.unregister();
-    await this.#begin();
-  }
-
-  #fail(what: string, error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
-    this.#show(`${what}: ${why.replace(/\.$/, "")}.`, ["Retry", () => void this.#ask()], ["Forget it", () => void this.#forget()]);
-  }
-
-  #show(text: string, ...actions: Action[]): void {
-    this.#rests = false;
-    setText(this.#text, text);
-    const labels = actions.map(([label]) => label).join("|");
-    // The buttons stay, with the focus: what they do is the same.
-    if (this.#buttons.dataset.labels === labels && (labels === "Stop" || text === KEPT)) return;
-    this.#buttons.dataset.labels = labels;
-    this.#buttons.replaceChildren(
-      ...actions.flatMap(([label, act]) => {
-        const button = h("button", { type: "button", class: "il-button il-button--quiet" }, label);
-        button.addEventListener("click", act);
-        return [button, " "];
-      }),
-    );
-  }
+async function show(host: HTMLElement): Promise<void> {
+  // Service workers exist only where the connection is safe, and some private windows have none.
+  if (!("serviceWorker" in navigator) || !("caches" in globalThis)) return;
+  if (loading !== null || (await someKept())) return (await load()).keeper.show(host);
+  const said = h("span", { role: "status" });
+  const button = h("button", { type: "button", class: "il-button il-button--quiet" }, "Keep this book");
+  const ask = (): Promise<void> =>
+    load()
+      .then(({ keeper }) => keeper.ask(host))
+      .catch(() => setText(said, "The book could not be kept: what keeps it did not arrive. "));
+  button.addEventListener("click", () => void ask());
+  host.replaceChildren(said, h("span", { class: "il-keep__buttons", "data-labels": "Keep this book" }, button));
 }
 
-/** Bytes of a release, or of those of its files that are there. */
-function total({ files }: Contents, there?: ReadonlySet<string>): number {
-  return Object.entries(files).reduce((sum, [path, [bytes]]) => (!there || there.has(new URL(root + path).href) ? sum + bytes : sum), 0);
+const someKept = async (): Promise<boolean> => (await bookNames(root).catch(() => [])).length > 0;
+
+/** Another tab may have kept the book meanwhile; once there is a keeper, it looks itself. */
+async function look(): Promise<void> {
+  if (loading === null && foot && "caches" in globalThis && (await someKept())) await show(foot);
 }
-
-const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
-
-const keeper = new Keeper();
+addEventListener("focus", () => void look().catch(() => undefined));

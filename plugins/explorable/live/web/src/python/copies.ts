@@ -63,9 +63,9 @@ export class KeptCopies implements Copies {
     return `${this.#root}${FILE}?${encodeURIComponent(`${version}+${build}`)}`;
   }
 
-  /** By the program of "Keep this book", which every page has loaded. */
+  /** By the program of the kept book, which a page loads where one is kept. */
   async #books(): ReturnType<typeof keptBooks> {
-    return (await import("../offline/keep")).keptBooks(this.#root);
+    return (await import("../offline/keeper")).keptBooks(this.#root);
   }
 
   async #read(): Promise<ArrayBuffer | null> {
