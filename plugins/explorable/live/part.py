@@ -75,15 +75,11 @@ class LivePart(Part):
         )
 
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
-        """The programs, the schema of the readers' ledgers, and where each act is at home. Begin to bake the acts."""
+        """The programs, the schema of the readers' ledgers, and where each act is at home."""
         shown: dict[str, list[Page]] = {}
-        asked: list[Written] = []
         for page in pages:
             for name in scan(page.written).named("act"):
-                asked.append(written := Written.read(name))
-                shown.setdefault(written.name, []).append(page)
-        assert self._runner is not None
-        self._runner.begin(one for one in asked if _NAME.fullmatch(one.name))
+                shown.setdefault(Written.read(name).name, []).append(page)
         self._homes = {name: self._home(places) for name, places in shown.items()}
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}

@@ -17,7 +17,8 @@ class Ahead(Generic[Asked, Answer]):
     """Answers, each found by `find`, in a thread of their own and in the order in which they were wanted.
 
     Args:
-        find: finds the answer. Nothing else may use what it uses: a child process takes one request at a time.
+        find: finds the answer. Nothing else may use what it uses: a child process takes one request at a time. It
+            parses no Python: before 3.13, `ast.parse` in two threads at once raises a SystemError now and then.
     """
 
     def __init__(self, find: Callable[[Asked], Answer]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from explorable.live.build.imports import wrong_imports
 from explorable.live.build.measured import Evidence, EvidenceError, defect
 from explorable.live.build.rooms import CHARTS, MAIN, Written, act_modules, names_in, shared_files
 from explorable.live.runtime.program import Program
-from explorable.shared.ahead import Ahead
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import Defect, nearest
@@ -119,9 +118,6 @@ class Runner:
         self._folder = tempfile.TemporaryDirectory()
         stands = Path(self._folder.name, "empty")
         self._python = Child("explorable.live.build.child", time_limit_s, bytecode, [str(stands)])
-        # Acts have a process of their own: they begin before a page asks for them, and snippets do not wait for them.
-        self._acting = Child("explorable.live.build.child", time_limit_s, bytecode, [str(stands.with_name("acts"))])
-        self._baked: Ahead[Written, BakedAct] = Ahead(self._bake)
         # Drawing imports much, all of it compiled already.
         self._drawing = Child("explorable.live.build.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
@@ -129,12 +125,8 @@ class Runner:
     def close(self) -> None:
         """End the child processes."""
         self._python.close()
-        self._baked.end(self._close_acts)
-        self._folder.cleanup()
-
-    def _close_acts(self) -> None:
-        self._acting.close()
         self._drawing.close()
+        self._folder.cleanup()
 
     def snippet(self, page: str, name: str, source: str, files: Files | None = None) -> Outcome:
         """Run a page's next snippet in the namespace that its earlier snippets left, beside its data files."""
@@ -174,13 +166,6 @@ class Runner:
 
     def act(self, written: Written) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
-        return self._baked.answer(written)
-
-    def begin(self, acts: Iterable[Written]) -> None:
-        """Begin to bake acts, which pages will ask for."""
-        self._baked.begin(acts)
-
-    def _bake(self, written: Written) -> BakedAct:
         folder = self._acts / written.folder
         if not (folder / MAIN).is_file():
             raise LookupError(written.of)
@@ -215,7 +200,7 @@ class Runner:
         if imported is None:
             self._drawing.start()
             imported = self._load(filename, name, whole)["files"]
-            self._cache.put(key, imported, self._acting.imported)
+            self._cache.put(key, imported, self._python.imported)
         # What is not imported does not travel, and its edit changes nothing.
         program = self._text({file: text for file, text in files.items() if file in imported}, written)
         key = digest(self._program, "act", name, program)
@@ -226,10 +211,10 @@ class Runner:
             state = {"name": name, "state_json": json_text(description["state"])}
             self._find_charts(folder, description["charts"])
             # First the one call: an endless loop is told soon.
-            view = _unwrap(filename, self._acting, {"call": "compute", "arguments": state})
-            _unwrap(filename, self._acting, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
+            view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
+            _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
             act = {"description": description, "view": view}
-            self._cache.put(key, act, self._acting.imported)
+            self._cache.put(key, act, self._python.imported)
         return BakedAct(name, act["description"], act["view"], self._charts(folder, written, act), program)
 
     def _text(self, files: Mapping[str, str], written: Written) -> str:
@@ -241,7 +226,7 @@ class Runner:
 
     def _load(self, filename: str, name: str, program: str) -> Any:
         arguments = {"name": name, "program_json": program}
-        return _unwrap(filename, self._acting, {"call": "load_act", "arguments": arguments})
+        return _unwrap(filename, self._python, {"call": "load_act", "arguments": arguments})
 
     def _run(self, page: str, history: _History, now: Ran) -> Any:
         """The outcome of a snippet, run on its page and on a second one: `steady` says whether both are the same."""
