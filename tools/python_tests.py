@@ -22,13 +22,14 @@ ROOT = Path(__file__).parents[1]
 AT_ONCE = 3
 """Processes. Tests wait for the processes that they start, so two cores have work for three."""
 PARTS = (
-    ("tests/gpu_bench",),
-    ("tests/engine/graph",),
-    ("tests/docs",),
     ("tests/explorable",),
-    ("tests/engine/memory", "tests/engine/models"),
+    ("tests/docs",),
+    ("tests/gpu_bench",),
     ("tests/engine",),
+    ("tests/gpu_bench/measure",),
+    ("tests/engine/memory", "tests/engine/models"),
     ("tests/tools", "tests/book"),
+    ("tests/engine/graph",),
 )
 """Paths of tests that one process runs, the longest part first. A file belongs to the longest path that holds it."""
 NOTHING_RAN = 5

@@ -183,6 +183,10 @@ class _Numbered(Block):  # type: ignore[misc]
         first.insert(0, prefix)
 
 
+PICTURES = ("figure", "instrument")
+"""The blocks that show a drawing."""
+
+
 class _FigureBlock(_Numbered):
     """`/// figure | name`: the drawing of `figures/name.py`, and its caption as content."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from explorable.book import current
+from explorable.shared.ahead import Ahead
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import nearest
@@ -60,6 +62,11 @@ class Figures:
         self._cache = cache
         self._version = fingerprint(filter(None, (engine, *_DRAWN_BY)))
         self._child = Child("explorable.figures.child", TIME_LIMIT_S, scratch)
+        self._answers: Ahead[str, dict[str, Any]] = Ahead(self._answer)
+
+    def begin(self, names: Iterable[str]) -> None:
+        """Begin to draw figures, which pages will ask for."""
+        self._answers.begin(names)
 
     def file(self, name: str) -> Path:
         """The file of the figure that a page calls `name`, with hyphens."""
@@ -67,6 +74,13 @@ class Figures:
 
     def draw(self, name: str) -> Drawn:
         """The drawing of a figure. Raises `FigureError` when its file is missing or fails."""
+        return Drawn(**self._answers.answer(name))
+
+    def _answer(self, name: str) -> dict[str, Any]:
+        """What the child says of a figure, or of the story, which has no name."""
+        return self._drawn(name) if name else self._told()
+
+    def _drawn(self, name: str) -> dict[str, Any]:
         path = self.file(name)
         if not path.is_file():
             known = [file.stem.replace("_", "-") for file in self.folder.glob("*.py")]
@@ -83,7 +97,8 @@ class Figures:
             if "error" in answer:
                 raise FigureError(answer["error"], answer["line"])
             self._cache.put(key, answer, self._child.imported)
-        return Drawn(**answer)
+        found: dict[str, Any] = answer
+        return found
 
     @property
     def story(self) -> Path:
@@ -92,6 +107,9 @@ class Figures:
 
     def stops(self) -> list[dict[str, Any]]:
         """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
+        return list(self._answers.answer("")["stops"])
+
+    def _told(self) -> dict[str, Any]:
         path = self.story
         if not path.is_file():
             raise FigureError("the chapter has no story.py")
@@ -105,8 +123,9 @@ class Figures:
             if "error" in answer:
                 raise FigureError(answer["error"], answer["line"])
             self._cache.put(key, answer, self._child.imported)
-        return list(answer["stops"])
+        found: dict[str, Any] = answer
+        return found
 
     def close(self) -> None:
         """End the child process; a later request starts it again."""
-        self._child.close()
+        self._answers.end(self._child.close)

@@ -10,7 +10,7 @@ from explorable.book import library_of
 from explorable.figures import glossary
 from explorable.figures.bibliography import BibliographyError, Work, load
 from explorable.figures.contents import Chapter, chapters
-from explorable.figures.extension import CONSTRUCTS, Book, BookExtension
+from explorable.figures.extension import CONSTRUCTS, PICTURES, Book, BookExtension
 from explorable.figures.figures import Figures
 from explorable.figures.labels import Labels
 from explorable.figures.options import MOVING, FiguresOptions
@@ -18,6 +18,7 @@ from explorable.shared.cache import Cache, digest
 from explorable.shared.errors import Defect
 from explorable.shared.locate import LocateExtension, source_path
 from explorable.shared.log import logger
+from explorable.shared.scan import scan
 from explorable.site import Asset, Offer, Page, Part, Site
 
 log = logger("book")
@@ -51,8 +52,9 @@ class FiguresPart(Part):
         return Offer(BookExtension(book), styles=[STYLESHEET], watched=[engine])
 
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
-        """The style sheet; and read the glossary."""
+        """The style sheet; read the glossary, and begin to draw what pages show."""
         assert self._book is not None
+        self._book.figures.begin(name for page in pages for name in scan(page.written).named(*PICTURES))
         terms = next((page.written for page in pages if page.source == self.options.glossary), "")
         self._book.terms = glossary.definitions(terms)
         return [Asset(STYLESHEET, Path(__file__).with_name("book.css"))]

@@ -9,6 +9,23 @@ from torch import Tensor, nn
 from gpu_bench.cases.sizes import GPT2Config
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.measure.techniques.fp8 import E4M3, E5M2, DelayedLinear, _round_weight, convert_with_delay, narrow
+from tests.gpu_bench.fp8_products import product, pytorchs
+
+
+@pytest.fixture(autouse=True)
+def pytorchs_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are of the products themselves."""
+    monkeypatch.setattr(torch, "_scaled_mm", pytorchs)
+
+
+@pytest.mark.parametrize("formats", [(E4M3, E4M3), (E5M2, E4M3)])
+def test_products_in_fp32_stand_for_those_of_pytorch(formats: tuple[torch.dtype, torch.dtype]) -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(48, 64).to(formats[0]), torch.randn(32, 64).to(formats[1])
+    how = (a, b.t(), torch.tensor(0.37), torch.tensor(1.9))
+    # Both sum 64 products in 24 bits and round once: where the order of the sum decides, to a neighboring BF16 number.
+    theirs = pytorchs(*how, out_dtype=torch.bfloat16, use_fast_accum=True)
+    torch.testing.assert_close(product(*how), theirs, rtol=2**-7, atol=1e-5)
 
 
 def _scale(x: Tensor, dtype: torch.dtype) -> Tensor:
