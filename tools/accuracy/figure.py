@@ -10,14 +10,14 @@ from markdown.util import AtomicString
 
 from tools.accuracy.predict import Comparison
 
-SIZE, LEFT, TOP, RIGHT, BOTTOM = 480, 64, 16, 16, 52
+SIZE, LEFT, TOP, RIGHT, BOTTOM = 384, 64, 16, 16, 52
 BAND = 1.25
 """The shaded band: predictions within 25 % either way."""
 
 TEXT = "fill:var(--il-fg,#1f2328);font-size:13px;font-family:inherit"
 GRID = "fill:none;stroke:var(--il-border,#d9d3c7)"
 DIAGONAL = "fill:none;stroke:var(--il-control,#837d70)"
-SHADE = "fill:var(--il-surface,#f4f1ea)"
+SHADE = "fill:color-mix(in srgb,var(--il-control,#837d70) 22%,transparent)"
 COLORS = ("var(--il-compute,#00763a)", "var(--il-memory,#006395)", "var(--il-optimizer,#6a3fa5)")
 """Colors are the site's; the values behind the commas serve where its style sheet is absent.
 

@@ -16,7 +16,7 @@ def draw() -> Drawing:
     used = energy(DEVICE_HOURS, accelerator("a100-80").tdp, node_overhead=NODE_OVERHEAD, pue=PUE)
     tonnes = {name: carbon(used, intensity) for name, intensity in GRIDS}
     figure, axes = canvas(2.0)
-    axes.barh(list(tonnes), list(tonnes.values()), color=INK["memory"], height=0.6)
+    axes.barh([f"power of {name}" for name in tonnes], list(tonnes.values()), color=INK["memory"], height=0.6)
     for place, value in enumerate(tonnes.values()):
         axes.text(value + 8, place, f"{value:,.0f} t", va="center")
     axes.set_xlim(0, 1.18 * max(tonnes.values()))

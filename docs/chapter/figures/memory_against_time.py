@@ -14,9 +14,11 @@ POLICIES = {
 }
 """The engine's name of a policy, and the figure's."""
 SHIFT = {
-    "flash": {"none": (9, -6), "selective": (9, 5), "every:12": (9, 1), "every:4": (-14, 15), "full": (-10, -14)},
-    "standard": {"none": (-24, 10), "selective": (9, 0), "every:12": (9, 2), "every:4": (-3, 11), "full": (-12, -13)},
+    "flash": {"none": (9, -5), "selective": (9, 6), "every:12": (9, 4), "every:4": (-14, 18), "full": (-19, -24)},
+    "standard": {"none": (-24, 10), "selective": (9, 0), "every:12": (9, 2), "every:4": (-3, 15), "full": (-12, -34)},
 }
+LED = {"every:4", "full"}
+"""Policies whose points lie so close to others that a line leads from the name to its point."""
 
 
 def draw() -> Drawing:
@@ -45,7 +47,8 @@ def draw() -> Drawing:
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:
             offset = SHIFT[attention][policy]
-            axes.annotate(POLICIES[policy], (x, y), offset, textcoords="offset points", va="center")
+            leader = {"arrowstyle": "-", "color": INK["control"], "linewidth": 0.7} if policy in LED else None
+            axes.annotate(POLICIES[policy], (x, y), offset, textcoords="offset points", va="center", arrowprops=leader)
         places = (f"{POLICIES[policy]} {x:.0f} GB and {y:.0f} ms" for policy, x, y in points)
         said.append(f"{title}: {', '.join(places)}")
     axes.set_xlim(21, 125)

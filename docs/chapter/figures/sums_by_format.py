@@ -24,9 +24,8 @@ def draw() -> Drawing:
         curve = sums(float_format(name))
         ends[title] = curve[-1]
         axes.plot(curve, color=INK[ink], linestyle=line, linewidth=1.6)
-        side = "top" if name == "fp16" else "center"
-        axes.text(TIMES * 1.02, curve[-1], f"{title}\n{curve[-1]:.3f}", color=INK[ink], va=side, linespacing=1.4)
-    axes.set_xlim(0, TIMES * 1.16)
+        axes.text(TIMES * 1.02, curve[-1], f"{title}: {curve[-1]:.3f}", color=INK[ink], va="center")
+    axes.set_xlim(0, TIMES * 1.3)
     axes.set_xticks([0, 1000, 2000, 3000], ["0", "1,000", "2,000", "3,000"])
     axes.set_xlabel(f"additions of {STEP}")
     axes.set_ylabel("the sum so far")

@@ -23,6 +23,7 @@ from gpu_bench.measure.gpt2 import KERNELS
 from gpu_bench.measure.techniques.fp8 import DelayedLinear
 from gpu_bench.measure.unsupported import kind_of, told
 from gpu_bench.record.derive import _energy
+from tests.gpu_bench.fp8_products import pytorchs
 from tests.gpu_bench.tiny import tiny_case
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
@@ -51,6 +52,7 @@ def test_the_gpu_has_a_number_which_limiting_its_memory_needs(monkeypatch: pytes
 def as_on_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch checks FP8 products of fake tensors as it does on a GPU: layouts and sides that tensor cores take."""
     monkeypatch.setattr("torch._meta_registrations.device_hint", lambda tensor: "cuda")
+    monkeypatch.setattr(torch, "_scaled_mm", pytorchs)
 
 
 @pytest.mark.usefixtures("as_on_cuda")
