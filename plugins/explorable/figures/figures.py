@@ -88,17 +88,7 @@ class Figures:
         text = path.read_text("utf-8")
         records = [fingerprint(read) for module, read in current().reads.items() if f"from {module} import" in text]
         key = digest("figure", self._version, fingerprint((path,)), *records)
-        answer = self._cache.get(key)
-        if answer is None:
-            try:
-                answer = self._child.request({"figure": str(path), "engine": str(self._engine or "")})
-            except ChildError as error:
-                raise FigureError(str(error)) from error
-            if "error" in answer:
-                raise FigureError(answer["error"], answer["line"])
-            self._cache.put(key, answer, self._child.imported)
-        found: dict[str, Any] = answer
-        return found
+        return self._asked("figure", path, key)
 
     @property
     def story(self) -> Path:
@@ -114,17 +104,20 @@ class Figures:
         if not path.is_file():
             raise FigureError("the chapter has no story.py")
         key = digest("story", self._version, fingerprint((path,)))
-        answer = self._cache.get(key)
+        return self._asked("story", path, key)
+
+    def _asked(self, kind: str, path: Path, key: str) -> dict[str, Any]:
+        """What the child, or the cache, says of a file. Raises `FigureError` when the file fails."""
+        answer: dict[str, Any] | None = self._cache.get(key)
         if answer is None:
             try:
-                answer = self._child.request({"story": str(path), "engine": str(self._engine or "")})
+                answer = self._child.request({kind: str(path), "engine": str(self._engine or "")})
             except ChildError as error:
                 raise FigureError(str(error)) from error
             if "error" in answer:
                 raise FigureError(answer["error"], answer["line"])
             self._cache.put(key, answer, self._child.imported)
-        found: dict[str, Any] = answer
-        return found
+        return answer
 
     def close(self) -> None:
         """End the child process; a later request starts it again."""
