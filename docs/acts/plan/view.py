@@ -45,29 +45,33 @@ FEW = 10
 """Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
 MEMORY_PAGE = ("Where the memory goes", "chapter/memory/")
+PEAK_PAGE = ("The peak of a step", "lab/peak/")
+CARD_PAGE = ("What a card can give", "lab/peak/#what-a-card-can-give")
+ZERO_PAGE = ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything")
+BILL_PAGE = ("The run, and its bill", "chapter/run/")
 EXPERIENCE = ("What experience adds", "engine/accuracy/#what-experience-adds")
 EXPLAINED = {
     MEMORY: EXPERIENCE,
     "A step": ("The iron law", "chapter/iron-law/#the-law"),
-    "Tokens a second": ("The run, and its bill", "chapter/run/"),
-    "The run": ("The run, and its bill", "chapter/run/"),
+    "Tokens a second": BILL_PAGE,
+    "The run": BILL_PAGE,
     "Money": ("The same model, seven years of bills", "chapter/run/#the-same-model-seven-years-of-bills"),
-    "Energy of the cards": ("The run, and its bill", "chapter/run/"),
+    "Energy of the cards": BILL_PAGE,
 }
 """Line of the answer -> the book's page that explains its sum: title and address."""
 PAGES = {
-    "at work": ("The peak of a step", "lab/peak/"),
-    "gathered": ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything"),
-    "on their way": ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything"),
+    "at work": PEAK_PAGE,
+    "gathered": ZERO_PAGE,
+    "on their way": ZERO_PAGE,
     "optimizer": ("What each optimizer keeps", "chapter/optimizers/#what-each-keeps"),
-    "logits": ("The peak of a step", "lab/peak/"),
-    "operation": ("The peak of a step", "lab/peak/"),
-    "moment": ("The peak of a step", "lab/peak/"),
-    "driver": ("What a card can give", "lab/peak/#what-a-card-can-give"),
-    "buffers": ("What a card can give", "lab/peak/#what-a-card-can-give"),
-    "all together": ("The peak of a step", "lab/peak/"),
+    "logits": PEAK_PAGE,
+    "operation": PEAK_PAGE,
+    "moment": PEAK_PAGE,
+    "driver": CARD_PAGE,
+    "buffers": CARD_PAGE,
+    "all together": PEAK_PAGE,
     "cop": ("Fewer bits per number", "chapter/precision/#what-it-saves-in-memory-and-what-not"),
-    "head: loss": ("The peak of a step", "lab/peak/"),
+    "head: loss": PEAK_PAGE,
     **dict.fromkeys(
         ("activation", "block:", "head:", "norm:", "embedding:"),
         ("What each operation keeps", "chapter/memory/#what-each-operation-keeps"),
