@@ -148,10 +148,7 @@ export function planTests({ widely, once, full }) {
 
   once("plan: a log of full training stands among published runs, and a faster one stands higher", async (all) => {
     const { browser } = all;
-    await openPlan(all);
-    const before = await headline(browser);
-    await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
-    await answered(browser, before);
+    await openFullTraining(all);
     /** Where a step of so many milliseconds stands. @param {number} ms */
     const placeOf = async (ms) => {
       await drop(browser, Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${ms}.00ms, mfu 40.00%`).join("\n"));
@@ -175,10 +172,7 @@ export function planTests({ widely, once, full }) {
 
   widely("plan: a real log of each of the six programs is read, and what it measured stands beside the band", async (all) => {
     const { browser } = all;
-    await openPlan(all);
-    const before = await headline(browser);
-    await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
-    await answered(browser, before);
+    await openFullTraining(all);
     assert.deepEqual(Object.keys(LOGS).sort(), Object.keys(READ_OF_LOGS).sort());
     for (const [program, lines] of Object.entries(READ_OF_LOGS)) {
       await (program === "axolotl" ? paste(browser, LOGS[program] ?? "") : drop(browser, LOGS[program] ?? ""));
@@ -270,6 +264,14 @@ async function openPlan({ browser, server }) {
   await browser.open(server.base + PAGE);
   await browser.waitFor(`${ACT} .il-reader__box`, START_LIMIT_MS, "the planner");
   await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "its first answer");
+}
+
+/** Opens the planner and asks it for full training. @param {World} all */
+async function openFullTraining(all) {
+  await openPlan(all);
+  const before = await headline(all.browser);
+  await all.browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
+  await answered(all.browser, before);
 }
 
 /** Fails where the number or the bar is out of the window, or under something else. @param {Browser} browser */
