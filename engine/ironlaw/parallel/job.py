@@ -21,6 +21,7 @@ from ironlaw.core.sizes import Size
 from ironlaw.core.units import Count, Ratio, Seconds, Traffic
 from ironlaw.graph.operations import flops_per_token
 from ironlaw.hardware.cluster import Cluster
+from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
 from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
 from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
@@ -271,7 +272,7 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
     # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
-    bucket = _bucket(c, gradients, blocks)
+    bucket = _bucket(c, gradients, elements, blocks)
     if layout.zero == 0:
         message = min(bucket, gradients)
         inside = _inside(layout, _cluster(c))
@@ -284,7 +285,7 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     if not layout.overlap:
         return sent, sent
     passes = max(step.forward + step.backward + step.recompute, 1e-30)
-    buckets = max(gradients / (BUCKET_BYTES if c.framework.by_hand else bucket), 1.0)  # ready one after another
+    buckets = max(gradients / bucket, 1.0)  # ready one after another
     window = busy * _chunk_windows(c)
     under = window * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
     # Weights are gathered block by block ahead of the next forward pass.
@@ -292,15 +293,17 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     return sent, times * max(reducing - under, reducing / buckets) + ahead
 
 
-def _bucket(c: Setup, gradients: Traffic, blocks: Count) -> Traffic:
+def _bucket(c: Setup, gradients: Traffic, elements: Count, blocks: Count) -> Traffic:
     """Bytes of gradients that the data group sends at a time.
 
-    Every message pays the hops of its ring, so what divides gradients sends larger ones: FSDP2, kept gathered after the
-    forward pass, those of a block (PyTorch, `torch/distributed/fsdp/_fully_shard`). Megatron-LM's grow with the
-    devices (its `core/distributed`, `max(40000000, 1000000 * dp_size)` parameters) and count as one message.
+    Every message pays the hops of its ring, so what divides gradients sends larger ones. Megatron-LM's grow with the
+    devices (its `core/distributed`, `bucket_size`); FSDP2, kept gathered after the forward pass, sends those of a block
+    (PyTorch, `torch/distributed/fsdp/_fully_shard`).
     """
+    if c.framework.runtime == "deepspeed":
+        return gradients * min(1.0, BUCKET_ELEMENTS / elements)
     if c.framework.by_hand:
-        return gradients
+        return gradients * min(1.0, max(40_000_000, 1_000_000 * c.layout.data) / elements)
     return gradients / blocks if c.layout.zero else BUCKET_BYTES
 
 

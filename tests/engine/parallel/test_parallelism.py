@@ -65,6 +65,21 @@ def test_zero_1_waits_for_no_more_hops_than_zero_3() -> None:
     assert three / one == pytest.approx(1.5, rel=0.1)
 
 
+def test_larger_messages_of_gradients_wait_for_fewer_hops() -> None:
+    # GPT-2 XL has 48 blocks and 1.56 billion parameters: FSDP2 sends 48 messages of gradients, Megatron-LM 24 of 64
+    # million on 64 devices and two on 1,024, DeepSpeed four of 500 million.
+    codes = {"torch": {}, "megatron": {"framework": "megatron"}, "deepspeed": {"runtime": "deepspeed"}}
+    waits = {
+        (name, n): job_time(
+            "gpt2-xl", "h100-sxm", 1, precision="mixed", execution="compiled", dp=n, zero=1, overlap=False, **words
+        ).data
+        for name, words in codes.items()
+        for n in (64, 1024)
+    }
+    assert waits["deepspeed", 64] < waits["megatron", 64] < waits["torch", 64]
+    assert waits["megatron", 1024] < waits["deepspeed", 1024] < waits["torch", 1024]
+
+
 def test_gpt3_static_state_is_2_8_terabytes() -> None:
     assert 175e9 * zero.state_bytes_per_parameter(0, 1) == 2.8e12
     assert 32e9 / zero.state_bytes_per_parameter(3, 64) == pytest.approx(128e9)
