@@ -23,6 +23,7 @@ from pyodide_lock import PackageSpec
 
 import explorable
 from explorable.book import Book, current
+from explorable.live.build.lean import lean
 from explorable.live.build.packages import Package
 
 LOCK_FILE = "pyodide-lock.json"
@@ -161,15 +162,17 @@ NOT_RUN = (".pyi", "py.typed", "__main__.py", ".dist-info/licenses/LICENSE")
 
 
 def _lean(wheel: bytes) -> bytes:
-    """The wheel as readers download it: what the page's Python runs, compressed as far as it goes.
+    """The wheel as readers download it: what the page's Python runs and may be asked, compressed as far as it goes.
 
     Its own list of files is empty, because the lock file has the hash of the whole.
     """
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(wheel)) as whole, zipfile.ZipFile(buffer, "w") as lean:
+    with zipfile.ZipFile(io.BytesIO(wheel)) as whole, zipfile.ZipFile(buffer, "w") as packed:
         for entry in whole.infolist():
             if not entry.filename.endswith(NOT_RUN):
                 content = b"" if entry.filename.endswith(".dist-info/RECORD") else whole.read(entry)
+                if entry.filename.endswith(".py"):
+                    content = lean(content, package=entry.filename.endswith("/__init__.py"))
                 plain = zipfile.ZipInfo(entry.filename, entry.date_time)
-                lean.writestr(plain, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+                packed.writestr(plain, content, zipfile.ZIP_DEFLATED, compresslevel=9)
     return buffer.getvalue()
