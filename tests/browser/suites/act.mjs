@@ -69,6 +69,15 @@ async function rest() {
   }
 }
 
+/** @param {import("../harness/browser.mjs").Browser} browser @param {string} what a selector @param {string} page */
+async function inSight(browser, what, page) {
+  const { top, bottom, height } = await browser.of(what, (element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return { top, bottom, height: innerHeight };
+  });
+  assert.ok(top >= 0 && bottom <= height, `${page}: ${what} lies from ${top} to ${bottom} px of ${height}`);
+}
+
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function actTests({ everywhere, once, widely, full }) {
   full("act: played to the end with the mouse, the reader's gap is named", async (all) => {
@@ -177,7 +186,8 @@ export function actTests({ everywhere, once, widely, full }) {
       assert.ok(skip >= header, `${page}: Skip begins at ${skip} px, the header ends at ${header} px`);
       assert.ok(seen, `${page}: the chart that is played is in sight`);
       await browser.waitFor(`${verdict} p`, 30_000, "the verdict");
-      await new Promise((done) => setTimeout(done, 500));
+      await browser.eval(rest);
+      await inSight(browser, `${verdict} p`, page);
       const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);
       assert.ok(shifts <= 0.02, `${page}: what moved without a hand adds up to ${shifts}`);
     }
@@ -206,6 +216,8 @@ export function actTests({ everywhere, once, widely, full }) {
         if (await browser.has(revealButton)) await browser.click(revealButton);
         await browser.waitFor(`${verdict} p`, START_LIMIT_MS, "the verdict");
         await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), 30_000, "the play to end");
+        await browser.eval(rest);
+        await inSight(browser, `${verdict} p`, page);
       }
       await browser.eval(rest);
       const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);

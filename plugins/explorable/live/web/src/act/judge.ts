@@ -2,12 +2,12 @@
 import type { Chart } from "../chart/chart";
 import { stagingOf } from "../chart/specs";
 import { Staging } from "../chart/staging";
-import { find } from "../dom";
+import { find, slot } from "../dom";
 import { equal } from "../equal";
 import { documentPython } from "../python/interpreter";
 import type { State } from "../python/protocol";
 import type { Asking } from "./answers";
-import { bringIntoView } from "./focus";
+import { bringIntoView, showBelow } from "./focus";
 import type { Paint } from "./paint";
 import { nameOf, readBlanks } from "./reflections";
 import type { Results } from "./results";
@@ -66,8 +66,9 @@ export class Judge {
       if (!equal(state, this.#act.state())) return;
     }
     this.#paint.verdict(results);
-    // The sentence above the picture may have appeared out of sight.
+    // The sentence may have appeared out of sight: above the picture, or below what else stands under it.
     if (this.#asked && this.#revealsFirst) bringIntoView(find(this.#act.host, '[data-part="reveal"]'));
+    else if (this.#asked) showBelow(slot(this.#act.host, "verdict"), this.#act.host);
     this.#asked = false;
   }
 
