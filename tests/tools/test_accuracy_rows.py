@@ -173,10 +173,11 @@ def test_lines_by_method_hold_every_value_of_time_and_memory() -> None:
         assert (line.median is None) == (line.asked == 0)
 
 
-def test_regimes_divide_the_times_by_devices_and_again_by_seconds() -> None:
+def test_regimes_divide_the_times_by_code_and_card_by_devices_and_again_by_seconds() -> None:
     made = regimes(experience().judged)
     times = sum(j.observation.kind == "time" for j in experience().judged)
-    assert sum(r.rows for r in made[: len(DEVICES)]) == times
+    assert sum(r.rows for r in made if " on " in r.what) == times
+    assert sum(r.rows for r in made if r.what in {many for _, many in DEVICES}) == times
     assert sum(r.rows for r in made if ", " in r.what) == times
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tomllib
 from pathlib import Path
 
@@ -9,12 +10,12 @@ import pytest
 
 from explorable.measured.values.expressions import Evaluator
 from explorable.measured.values.quantities import registry
-from ironlaw import vocabulary
+from ironlaw import accelerator, vocabulary
 from tools.accuracy.calculators import CALCULATORS
 from tools.accuracy.experience import CARRIED, CHOSEN, experience
 from tools.accuracy.methods import methods
 from tools.accuracy.page import PARTS
-from tools.accuracy.regimes import regimes
+from tools.accuracy.regimes import code_and_card, regimes
 from tools.accuracy.report import report
 from tools.accuracy.rows import load
 
@@ -32,6 +33,20 @@ def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
     alone = next(r for r in regimes(experience().judged) if r.what == "1 device")
     assert f"held {alone.coverage:.0%} on 1 device, " in (PARTS["coverage"]().text or "")
     assert "/// accuracy | coverage\n" in (ROOT / "docs/plan/index.md").read_text("utf-8")
+
+
+def test_pytorch_on_h100s_is_twice_as_far_from_the_physics_as_on_a100s_and_the_correction_evens_it_out() -> None:
+    by_card = {r.what: r for r in regimes(experience().judged)}
+    h100, a100 = (by_card[f"PyTorch on {accelerator(name).title}"] for name in ("h100-sxm", "a100-80"))
+    assert h100.physics < report().groups[0].signed < a100.physics < 0
+    assert h100.physics / a100.physics == pytest.approx(2, rel=0.2)
+    times = [j for j in experience().judged if j.observation.kind == "time"]
+    judged = {
+        one: statistics.median(j.calibrated for j in times if code_and_card(j) == one.what) for one in (h100, a100)
+    }
+    assert judged[h100] < 0 < judged[a100]
+    page = (ROOT / "docs/engine/accuracy.md").read_text("utf-8")
+    assert "twice as far as PyTorch on A100s" in page
 
 
 def test_the_verdict_says_that_a_utilization_chosen_afterwards_is_a_stronger_rival() -> None:

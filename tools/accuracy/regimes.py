@@ -1,4 +1,4 @@
-"""Errors and coverage of times by regime: how many devices, how long a step, how full the cards.
+"""Errors and coverage of times by regime: whose code on which card, how many devices, how long a step, how full a card.
 
 A band that covers nine runs in ten of all may still miss most of a kind of run that few sources published.
 """
@@ -15,6 +15,8 @@ from tools.accuracy.rows import MEASURES
 from tools.accuracy.setups import row_setup
 from tools.accuracy.validation import Judged
 
+CODES = {"megatron": "kernels fused by hand", "torch": "PyTorch"}
+"""Whose kernels a row's framework has, as its table says it."""
 DEVICES = ((1, "1 device"), (8, "2 to 8"), (64, "9 to 64"), (255, "65 to 255"), (10**9, "256 and more"))
 SECONDS = ((0.5, "under 0.5 s"), (2.0, "0.5 to 2 s"), (10.0, "2 to 10 s"), (float("inf"), "10 s and more"))
 FULLNESS = ((0.98, "card full to 98 % at most"), (float("inf"), "card fuller than 98 %"))
@@ -47,9 +49,10 @@ class Regime:
 
 
 def regimes(judged: Iterable[Judged]) -> tuple[Regime, ...]:
-    """Times by devices, by devices and seconds, and by how full the cards were; kinds without a row are left out."""
+    """Times by code and card, by devices, by devices and seconds, and by how full cards were; none without a row."""
     times = [j for j in judged if j.observation.kind == "time"]
-    cells = [(many, [j for j in times if _bin(devices(j), DEVICES) == many]) for _, many in DEVICES]
+    cells = [(who, [j for j in times if code_and_card(j) == who]) for who in sorted({code_and_card(j) for j in times})]
+    cells += [(many, [j for j in times if _bin(devices(j), DEVICES) == many]) for _, many in DEVICES]
     for _, many in DEVICES:
         for _, long in SECONDS:
             both = [j for j in times if (_bin(devices(j), DEVICES), _bin(seconds(j), SECONDS)) == (many, long)]
@@ -57,6 +60,12 @@ def regimes(judged: Iterable[Judged]) -> tuple[Regime, ...]:
     known = [(j, share) for j in times if (share := fullness(j)) is not None]
     cells += [(what, [j for j, share in known if _bin(share, FULLNESS) == what]) for _, what in FULLNESS]
     return tuple(_regime(what, rows) for what, rows in cells if rows)
+
+
+def code_and_card(j: Judged) -> str:
+    """Whose code ran on which card."""
+    c = row_setup(j.observation.comparison.row)
+    return f"{CODES[c.framework.name]} on {c.chip.title}"
 
 
 def devices(j: Judged) -> float:
