@@ -53,7 +53,7 @@ def draw() -> Drawing:
         for words, ink in inks.items():
             axes.barh(0, 0, color=INK[ink], label=words)
         tight = {"handlelength": 1.1, "handletextpad": 0.6, "columnspacing": 1.0, "borderaxespad": 0.1}
-        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(-0.02, 1.0), **tight)  # type: ignore[arg-type]
+        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(-0.02, 1.0), **tight)
         axes.set_ylim(len(RUNGS) - 0.35, -0.75)
         axes.set_yticks([])
         axes.spines[["top", "right", "left"]].set_visible(False)

@@ -170,12 +170,11 @@ def _rim_words(root: Element, marked: str) -> None:
 
 def _enlarge_exponents(node: Element) -> None:
     """Let no exponent of a text be too small to read, in a formula or as a sign of its own."""
-    parts = [part for part in node.iter() if _SIZE.search(part.get("style", ""))]
-    sizes = [float(found[0]) for part in parts if (found := _SIZE.search(part.get("style", "")))]
-    for part in parts:
-        larger = f"{EXPONENT * max(sizes):g}"
-        grown = _SIZE.sub(lambda found, least=larger: max(found[0], least, key=float), part.get("style", ""))
-        part.set("style", grown)
+    styles = [(part, style, _SIZE.search(style)) for part in node.iter() if (style := part.get("style"))]
+    sized = [(part, style, float(found[0])) for part, style, found in styles if found]
+    largest = max((size for _, _, size in sized), default=0)
+    for part, style, size in sized:
+        part.set("style", _SIZE.sub(f"{max(size, EXPONENT * largest):g}", style))
     pieces = _EXPONENTS.split(node.text or "")
     if len(pieces) == 1:
         return
