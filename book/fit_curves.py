@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
-from explorable.shared.svg import INK, drawn, embedded, settings
+from explorable.shared.svg import INK, ROOM, drawn, embedded, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def draw(panels: Sequence[Panel], title: str, *, limit: float | None, limit_text
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context({**settings(alternative), "font.size": 9.5, "axes.titlesize": 9.5}):
+    with rc_context({**settings(alternative, 9.5), "axes.titlesize": "medium"}):
         figure = Figure(figsize=(_WIDTH, 0.5 + _ROW * len(panels) / 2), layout="constrained")
         grid = figure.subplots(len(panels) // 2, 2, sharex=True, squeeze=False)
         for axes, panel in zip(grid.flat, panels, strict=True):
@@ -63,9 +63,9 @@ def draw(panels: Sequence[Panel], title: str, *, limit: float | None, limit_text
             if limit is not None:
                 axes.axhline(limit, color=INK["limit"], linewidth=1.2, linestyle=":")
                 axes.set_ylim(0, 2.2 * limit)
-                axes.text(1, limit * 1.03, limit_text, color=INK["limit"], va="bottom", fontsize=8.5)
-        figure.supxlabel("sequences in the batch", fontsize=9.5)
-        figure.supylabel(title, fontsize=9.5)
+                axes.text(1, limit * 1.03, limit_text, color=INK["limit"], va="bottom", fontsize=8.5 * ROOM)
+        figure.supxlabel("sequences in the batch", fontsize="medium")
+        figure.supylabel(title, fontsize="medium")
         handles, labels = grid.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, loc="outside upper left", ncols=3, columnspacing=1.2)
         return embedded(drawn(figure), alternative, width="34rem")

@@ -48,7 +48,13 @@ def seeds_of(block: Mapping[str, Any]) -> Control:
 
 
 def losses(
-    block: Mapping[str, Any], runs: Mapping[str, Sequence[str]], height: float, seed: int | None, *, by: str = "step"
+    block: Mapping[str, Any],
+    runs: Mapping[str, Sequence[str]],
+    height: float,
+    seed: int | None,
+    *,
+    by: str = "step",
+    nested: bool = False,
 ) -> tuple[Figure, Axes]:
     """A canvas of `height` inches with the losses of some runs; `finish` gives it names and a legend.
 
@@ -58,16 +64,23 @@ def losses(
         height: Of the figure.
         seed: As for `curve`.
         by: As for `curve`.
+        nested: Whether runs may coincide: each line is then narrower than those before it, which show at its sides.
     """
     figure, axes = canvas(height)
-    for run, (ink, line, words) in runs.items():
+    for place, (run, (ink, line, words)) in enumerate(runs.items()):
         drawn = len(axes.lines)
+        wider = 1 + 0.85 * (len(runs) - 1 - place) if nested else 1
         curve(axes, block, run, ink, line, by=by, seed=seed)
+        for one in axes.lines[drawn:]:
+            one.set_linewidth(one.get_linewidth() * (wider if seed is not None else 1))
+            one.set_markersize(one.get_markersize() + 2 * (wider - 1))
         if seed is None:
             for one in axes.lines[drawn:]:
                 one.set_alpha(0.35 if len(one.get_xdata()) > 1 else 1)  # type: ignore[arg-type]
             next(one for one in axes.lines if one.get_label() == run).set_label("_")
-            axes.plot(*_median(block["runs"][run], by), color=INK[ink], linestyle=line, linewidth=1.7, label=run)
+            axes.plot(
+                *_median(block["runs"][run], by), color=INK[ink], linestyle=line, linewidth=1.7 * wider, label=run
+            )
         next(one for one in axes.lines if one.get_label() == run).set_label(words)
     return figure, axes
 
@@ -82,7 +95,7 @@ def finish(
     axes.set_ylabel(y)
     if grid:
         axes.grid(color=INK["border"], linewidth=0.6)
-    figure.legend(frameon=False, ncols=columns, loc="outside upper left")
+    figure.legend(frameon=False, ncols=columns, loc="outside upper left", columnspacing=1.2, handlelength=1.6)
 
 
 def curve(

@@ -23,7 +23,9 @@ def draw() -> Drawing:
         best = checkpoint_interval(save, BETWEEN_FAILURES) / 60
         least = 100 * failure_overhead(60 * best, save, BETWEEN_FAILURES, RESTART)
         axes.plot([best], [least], color=INK[ink], marker="o", markersize=6)
-        axes.text(best, least + 2.6, f"save {save:.0f} s", color=INK[ink], ha="center")
+        # The highest curve has room below it, the others above them.
+        away, side = (-2.2, "top") if save == SAVES[-1][0] else (2.2, "bottom")
+        axes.text(best, least + away, f"save {save:.0f} s", color=INK[ink], ha="center", va=side)
         said.append(f"when a save takes {save:.0f} s the least is {least:.0f} % at {best:.0f} minutes")
     axes.set_xscale("log")
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])

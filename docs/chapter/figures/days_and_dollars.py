@@ -7,8 +7,8 @@ from ironlaw.economics import days, rent
 
 STEPS, BATCH, LARGEST = 32_000, 1024, 16
 """The run of this book, and the sequences that fit one GPU at a time."""
-LARGEST_CHEAP = 128
-"""From here on the line turns up, and a number stands left of its point."""
+TURN = 256
+"""Beyond, the line turns up, and a number stands left of its point, no longer below it."""
 USD_PER_HOUR = 28 / 8
 """What our run paid for a card: llm.c's `scripts/run_gpt2_1558M.sh`, a node of eight in July 2024."""
 DEVICES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -29,9 +29,9 @@ def draw() -> Drawing:
     figure, axes = canvas(2.9)
     axes.plot(durations, prices, color=INK["compute"], marker="o", markersize=5, linewidth=1.2)
     for devices, duration, price in zip(DEVICES, durations, prices, strict=True):
-        axes.text(
-            duration, price + 0.03 * max(prices), f"{devices}", ha="right" if devices >= LARGEST_CHEAP else "center"
-        )
+        away, side = ((-8, 0), "right") if devices > TURN else ((0, -7), "center")
+        where = {"xytext": away, "textcoords": "offset points", "ha": side, "va": "center" if devices > TURN else "top"}
+        axes.annotate(f"{devices}", (duration, price), **where)  # type: ignore[arg-type]
     axes.set_xscale("log")
     axes.set_xlim(13, 0.02)
     axes.set_xticks([10, 1, 0.1], ["10 days", "1 day", "0.1 days"])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, row_names
 from explorable.shared.svg import INK
 from ironlaw import accelerator, model
 from ironlaw.time import step_points
@@ -59,8 +59,7 @@ def draw() -> Drawing:
         axes.text(102, place, note, va="center")
         shares = ", ".join(f"{part} {sums[part] / total:.1%}" for part in PARTS)
         said.append(f"{' '.join(name.split())}, {note}: {shares}")
-    axes.set_yticks(range(len(BARS)), [name for name, *_ in BARS])
-    axes.tick_params(axis="y", pad=9)
+    row_names(axes, [name for name, *_ in BARS])
     axes.set_xlim(0, 128)
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.set_xlabel("% of the step's forward and backward pass")

@@ -39,7 +39,11 @@ def copies(axes: Axes, x: float, y: float, text: str, *, divided: bool) -> None:
             outline = {"facecolor": "none", "edgecolor": INK["memory"], "linestyle": "--"}
             axes.add_patch(Rectangle((left, bottom), SMALL, SMALL, **outline))  # type: ignore[arg-type]
             height = SMALL / DEVICES
-            part(axes, left, bottom + (DEVICES - 1 - number) * height, SMALL, height, str(number + 1))
+            at = bottom + (DEVICES - 1 - number) * height
+            part(axes, left, at, SMALL, height, "")
+            # A quarter is too low for a number: it stands in the empty part next to it.
+            beside = at + (-0.35 if number < DEVICES // 2 else height + 0.35)
+            axes.text(left + SMALL / 2, beside, str(number + 1), ha="center", va="center")
         else:
             part(axes, left, bottom, SMALL, SMALL, str(number + 1))
     title(axes, x, y, text)

@@ -24,10 +24,10 @@ def draw() -> Drawing:
         power = log2(float_format(name).smallest_subnormal / 2)
         if power > bins[0][0] - 30:
             axes.axvline(power + 0.5, color=INK["limit"], linewidth=1.1, linestyle="--")
-            axes.text(power + 0.1, top * 1.04, title, color=INK["limit"], ha="right", va="center")
+            axes.text(power - 0.1, top * 1.06, title, color=INK["limit"], ha="right", va="center")
     axes.set_xlabel("size of the gradient, as a power of two")
     axes.set_ylabel("% of the gradients")
-    axes.set_ylim(0, top * 1.12)
+    axes.set_ylim(0, top * 1.14)
     lost = ", ".join(f"{title} {100 * last['lost'][name]:.0f} %" for name, title in FORMATS.items())
     words = f"After {last['step']} steps, the sizes of {total:,} gradients. Rounded to zero: {lost}."
     return Drawing(figure, words)

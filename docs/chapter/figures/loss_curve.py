@@ -47,12 +47,12 @@ def draw() -> Drawing:
         sheet.line([(x, top + 9), (x, y - 6)], "limit", 1.2, dashed=True)
         sheet.dot(x, y, 4.5, fill="limit", line="bg", thick=1.5)
         words, away = f"{norm / USUAL_NORM:.0f}×", (-8, 0, 10)[place]
-        sheet.text(x + away, top, words, anchor="middle", size=SIZE, ink="limit", bold=True)
+        sheet.text(x + away, top, words, anchor="middle", size=SIZE, ink="limit", bold=True, over=True)
     (_, first), (last, final) = VALIDATION[0], VALIDATION[-1]
     thousand = dict(VALIDATION)[1000]
-    sheet.text(at(500, 0)[0], at(0, first)[1] + 18, f"{first:.1f} at the start", size=SIZE, bold=True)
-    sheet.text(at(1000, 0)[0] + 8, at(0, thousand + 0.9)[1], f"{thousand:.1f}", size=SIZE, bold=True)
-    sheet.text(RIGHT, at(0, final + 0.75)[1], f"{final:.2f} at the end", anchor="end", size=SIZE, bold=True)
+    sheet.text(at(500, 0)[0], at(0, first)[1] + 18, f"{first:.1f} at the start", size=SIZE, bold=True, over=True)
+    sheet.text(at(1000, 0)[0] + 8, at(0, thousand + 0.9)[1], f"{thousand:.1f}", size=SIZE, bold=True, over=True)
+    sheet.text(RIGHT, at(0, final + 0.75)[1], f"{final:.2f} at the end", anchor="end", size=SIZE, bold=True, over=True)
     jumps = ", ".join(f"{norm / USUAL_NORM:.0f} times the usual at step {step:,}" for step, _, norm in JUMPS)
     return Drawing(
         sheet,

@@ -31,7 +31,7 @@ def draw() -> Drawing:
             for length in LENGTHS
         ]
         below.plot(LENGTHS, kept[kind], color=INK[ink], marker=marker, markersize=4, linestyle=line, linewidth=1.4)
-        below.text(LENGTHS[3], kept[kind][3] + 12, f"attention {title}", color=INK[ink], ha="right", va="bottom")
+        below.text(LENGTHS[3], kept[kind][3] + 24, f"attention {title}", color=INK[ink], ha="right", va="bottom")
     below.set_xticks(LENGTHS, [f"{length:,}" for length in LENGTHS])
     below.set_ylim(0, 1.1 * kept["standard"][-1])
     below.set_xlabel("tokens in one sequence, Llama 2 7B")

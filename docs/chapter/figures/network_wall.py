@@ -8,7 +8,7 @@ DEVICES, SEQUENCE, LARGEST = 64, 1024, 8
 """GPUs, tokens in a sequence, and sequences that fit one GPU at a time; beyond, they are accumulated."""
 SEQUENCES = (1, 2, 4, 8, 16, 32, 64)
 NETWORKS = (
-    ("infiniband-ndr", "compute", "-", "o", 1024, 99),
+    ("infiniband-ndr", "compute", "-", "o", 5600, 105),
     ("ethernet-100", "memory", "--", "s", 9300, 61),
     ("ethernet-10", "data", ":", "^", 19000, 12),
 )
@@ -42,7 +42,7 @@ def draw() -> Drawing:
     axes.set_xscale("log", base=2)
     axes.set_xticks([1024, 4096, 16384, 65536], ["1,024", "4,096", "16,384", "65,536"])
     axes.minorticks_off()
-    axes.set_ylim(0, 105)
+    axes.set_ylim(0, 112)
     axes.set_xlabel("tokens per GPU between two exchanges")
     axes.set_ylabel("efficiency, %")
     axes.grid(color=INK["border"], linewidth=0.6)

@@ -30,7 +30,7 @@ def draw() -> Drawing:
     axes.set_xticks([1e9, 1e12, 1e15, 1e18, 1e21])
     axes.minorticks_off()
     for place, value in enumerate(values):
-        axes.text(value * 3, place, scientific(value), va="center")
+        axes.annotate(scientific(value), (value, place), (8, 4), textcoords="offset points", va="center")
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     axes.margins(y=0.12)
     axes.invert_yaxis()

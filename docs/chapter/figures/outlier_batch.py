@@ -5,17 +5,18 @@ from explorable.figures.drawing import Drawing
 from explorable.shared.svg import INK
 
 RUNS = {
+    "fp16-scaled": ("compute", "-", "FP16 with a scaler"),
     "fp16": ("limit", "-", "FP16"),
     "fp16-clipped": ("data", "--", "FP16, clipped"),
-    "fp16-scaled": ("compute", "-", "FP16 with a scaler"),
 }
+"""Before the faulty batch they are the same: the first is drawn widest, and the others inside it."""
 BLOCK = compared("failures", "failure-outlier")
 CONTROLS = (seeds_of(BLOCK),)
 
 
 def draw(seed: int | None) -> Drawing:
     """The loss of each seed; a cross where it is a number for the last time."""
-    figure, axes = losses(BLOCK, RUNS, 2.5, seed)
+    figure, axes = losses(BLOCK, RUNS, 2.5, seed, nested=True)
     at = BLOCK["runs"]["fp16"]["settings"]["outlier_step"]
     axes.axvline(at, color=INK["control"], linewidth=0.9, linestyle=":")
     axes.text(at + 4, 2.35, "faulty batch", color=INK["muted"], va="center")

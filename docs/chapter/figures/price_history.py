@@ -37,8 +37,8 @@ def draw() -> Drawing:
         side = "start" if x < 200 else "end"
         # Beside the falling line: above it at the left, below it at the right.
         shift, down = (12, -28) if side == "start" else (-12, 8)
-        sheet.text(x + shift, y + down, rounded(dollars), bold=True, anchor=side, size=13)
-        sheet.text(x + shift, y + down + 18, who, size=13, ink="muted", anchor=side)
+        sheet.text(x + shift, y + down, rounded(dollars), bold=True, anchor=side, size=13, over=True)
+        sheet.text(x + shift, y + down + 18, who, size=13, ink="muted", anchor=side, over=True)
     sheet.dot(LEFT + 8, BOTTOM + 44, 5, fill="bg", line="data", thick=2)
     sheet.text(LEFT + 18, BOTTOM + 44, "another model of GPT-2's score", size=13, ink="muted")
     listed = "; ".join(f"{who}: {rounded(dollars)}" for _, dollars, who, _ in PAID)

@@ -26,8 +26,8 @@ def draw() -> Drawing:
     axes.set_yticks([1, 10, 100, 1000], ["1 ms", "10 ms", "100 ms", "1 s"])
     axes.minorticks_off()
     axes.set_xlabel("size of the buffer")
-    axes.text(1.3e4, ring[0] * 1.25, "ring", color=INK["memory"])
-    axes.text(1.3e4, tree[0] * 1.25, "tree", color=INK["data"])
+    axes.text(1.3e4, ring[0] * 1.4, "ring", color=INK["memory"])
+    axes.text(1.3e4, tree[0] * 1.4, "tree", color=INK["data"])
     axes.grid(color=INK["border"], linewidth=0.6)
     return Drawing(
         figure,

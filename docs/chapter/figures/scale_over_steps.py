@@ -11,7 +11,7 @@ def draw() -> Drawing:
     """The factor of the loss over steps, as a power of two."""
     block = compared("failures", "failure-underflow")
     run = block["runs"]["fp16-dynamic"]
-    figure, axes = canvas(2.0)
+    figure, axes = canvas(2.3)
     ends = []
     for seed in run["seeds"]:
         powers = [log2(value) for value in seed["curves"]["scale"]]

@@ -1,6 +1,7 @@
 """What checkpointing keeps and what it costs, by the length of a segment: GPT-2 XL on an H100."""
 
 from functools import cache
+from math import ceil, floor
 
 from explorable.figures.drawing import Drawing
 from explorable.figures.moving import Control, Drag, Reading
@@ -12,6 +13,8 @@ LENGTHS = (0, *(every for every in range(1, LAYERS + 1) if LAYERS % every == 0))
 """Zero stands for no checkpoints: all is kept."""
 BATCH, MODE, GPU = 8, "amp-bf16", "h100-sxm"
 LEFT, RIGHT, TOP, BOTTOM = 48, 430, 90, 226
+MOST, EVERY_MS = 60, 20
+"""GB at the highest line, and milliseconds between two ticks of the time."""
 
 CONTROLS = (Control("every", "Blocks in a segment", LENGTHS, ("no checkpoints", *map(str, LENGTHS[1:])), 4),)
 DRAG = Drag("every", 8, RIGHT)
@@ -30,23 +33,25 @@ def draw(every: int) -> Drawing:
     sheet = Sketch(272)
     _blocks(sheet, every)
     points = {length: point(length) for length in LENGTHS}
-    slowest, fastest = max(x for x, _ in points.values()), min(x for x, _ in points.values())
+    times = [1000 * seconds for seconds, _ in points.values()]
+    first, last = EVERY_MS * floor(min(times) / EVERY_MS), EVERY_MS * ceil(max(times) / EVERY_MS)
     fullest = max(y for _, y in points.values())
 
     def at(place: tuple[float, float]) -> tuple[float, float]:
-        x = LEFT + 16 + (RIGHT - LEFT - 40) * (place[0] - fastest) / (slowest - fastest)
+        x = LEFT + 16 + (RIGHT - LEFT - 32) * (1000 * place[0] - first) / (last - first)
         return x, BOTTOM - (BOTTOM - TOP - 8) * place[1] / fullest
 
-    for share in (0, 20, 40, 60):
-        y = at((fastest, share))[1]
+    for share in (0, 20, 40, MOST):
+        y = at((0, share))[1]
         sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
-        sheet.text(LEFT - 8, y, f"{share}", anchor="end", ink="muted", size=12.8)
-    sheet.text(LEFT - 40, BOTTOM + 14, "GB", ink="muted", size=12.8)
-    for name, value in (("every", fastest), ("least", slowest)):
-        anchor = "start" if name == "every" else "end"
-        sheet.text(
-            at((value, 0))[0], BOTTOM + 14, f"{1000 * value:.0f} ms a step", anchor=anchor, ink="muted", size=12.8
-        )
+        sheet.text(LEFT - 8, y, f"{share} GB" if share == MOST else f"{share}", anchor="end", ink="muted", size=12.8)
+    for tick in range(first, last + 1, EVERY_MS):
+        x = at((tick / 1000, 0))[0]
+        sheet.line([(x, BOTTOM), (x, BOTTOM + 5)], "muted", 1)
+        sheet.text(x, BOTTOM + 15, f"{tick}", anchor="middle", ink="muted", size=12.8)
+    # The axis of time does not begin at zero.
+    for x in (LEFT + 3, LEFT + 8):
+        sheet.line([(x - 2, BOTTOM + 5), (x + 2, BOTTOM - 5)], "muted", 1.2)
     for length, place in points.items():
         if length != every:
             sheet.dot(*at(place), 4.5, fill="surface", line="memory", thick=1.6)
@@ -56,7 +61,9 @@ def draw(every: int) -> Drawing:
     seconds, size = points[every]
     least = min(LENGTHS, key=lambda length: points[length][1])
     how = f"a checkpoint for every {every}" if every else "all kept"
-    sheet.text(220, BOTTOM + 32, "each dot is a length of the segment", anchor="middle", ink="muted", size=12.8)
+    sheet.text(
+        (LEFT + RIGHT) / 2, BOTTOM + 34, "ms a step; a dot for each length", anchor="middle", ink="muted", size=12.8
+    )
     return Drawing(
         sheet,
         f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. "

@@ -32,7 +32,7 @@ def draw() -> Drawing:
         axes.plot(WORKERS, steps, markersize=4.5, linewidth=1.4, label=name, **style)  # type: ignore[arg-type]
         said.append(f"{name} " + ", ".join(f"{step:,.0f}" for step in steps))
     axes.axhline(1000 * TRAIN, color=INK["limit"], linewidth=1.2, linestyle=":")
-    axes.text(1, 1000 * TRAIN * 0.93, "training alone", color=INK["limit"], va="top")
+    axes.text(1, 1000 * TRAIN * 0.9, "training alone", color=INK["limit"], va="top")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(WORKERS, [str(workers) for workers in WORKERS])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, row_names
 from explorable.shared.svg import INK
 from ironlaw import Transformer, step_time
 
@@ -34,8 +34,7 @@ def draw() -> Drawing:
             axes.text(100 * value + 1.5, at, f"{100 * value:.0f}", va="center_baseline")
         listed = ", ".join(f"{gauge} {value:.0%}" for (gauge, _), value in zip(GAUGES, values, strict=True))
         said.append(f"{' '.join(name.split())}: {listed}")
-    axes.set_yticks(range(len(STEPS)), [name for name, *_ in STEPS])
-    axes.tick_params(axis="y", pad=9)
+    row_names(axes, [name for name, *_ in STEPS])
     axes.set_xlim(0, 112)
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.set_xlabel("%, one H100, predicted")

@@ -52,7 +52,8 @@ def draw() -> Drawing:
     ):
         for words, ink in inks.items():
             axes.barh(0, 0, color=INK[ink], label=words)
-        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(-0.02, 1.0), borderaxespad=0.1)
+        tight = {"handlelength": 1.1, "handletextpad": 0.6, "columnspacing": 1.0, "borderaxespad": 0.1}
+        axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(-0.02, 1.0), **tight)
         axes.set_ylim(len(RUNGS) - 0.35, -0.75)
         axes.set_yticks([])
         axes.spines[["top", "right", "left"]].set_visible(False)
@@ -76,4 +77,6 @@ def bar(axes: Axes, row: int, parts: tuple[tuple[str, float], ...], fits: bool) 
 
 def label(axes: Axes, row: int, name: str, value: str) -> None:
     """The name of a change above its bar, and what the bar says."""
-    axes.annotate(f"{name}: {value}", (0, row - 0.28), (1, 0), textcoords="offset points", va="bottom", ha="left")
+    axes.annotate(
+        f"{name}: {value}", (0, row - 0.28), (1, 0), textcoords="offset points", va="bottom", ha="left"
+    ).set_in_layout(False)

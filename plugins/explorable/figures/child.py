@@ -40,7 +40,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     try:
         if "story" in request:
             return {"stops": [{**asdict(stop), "fits": stop.fits} for stop in _loaded(path).stops()]}
-        with rc_context({**settings(path.stem), "font.size": 9.8}):
+        with rc_context(settings(path.stem, 9.8)):
             return _drawn(path)
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

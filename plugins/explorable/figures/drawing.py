@@ -6,6 +6,7 @@ alternative text from the same numbers, so the two cannot disagree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -65,6 +66,17 @@ def lines(axes: Axes, x: float, y: float, text: str, side: str, weight: str = "n
     for place, row in enumerate(rows):
         up = 1.35 * ((len(rows) - 1) / 2 - place)
         axes.annotate(row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center", weight=weight)
+
+
+def row_names(axes: Axes, names: Sequence[str]) -> None:
+    """Names of rows at the heights 0, 1, … left of a plot, each of one or more lines, all of which end at the axis."""
+    axes.set_yticks(range(len(names)), ["" for _ in names])
+    for place, name in enumerate(names):
+        rows = name.split("\n")
+        for line, row in enumerate(rows):
+            up = 1.2 * ((len(rows) - 1) / 2 - line)
+            where = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset fontsize"}
+            axes.annotate(row, (0, place), (-0.7, up), ha="right", va="center", **where)  # type: ignore[arg-type]
 
 
 def arrow(axes: Axes, begin: tuple[float, float], end: tuple[float, float], ink: str = "muted") -> None:

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from xml.sax.saxutils import escape, quoteattr
 
 from explorable.shared.errors import nearest
-from explorable.shared.svg import INK
+from explorable.shared.svg import INK, over
 
 WIDTH = 440
 """Units, as wide as the column of text."""
@@ -33,6 +33,17 @@ class Look(TypedDict, total=False):
     dashed: bool
 
 
+class Letters(TypedDict, total=False):
+    """How words look. `anchor` is start, middle or end; a line that they stand `over` ends at their rim."""
+
+    ink: str
+    size: float
+    anchor: str
+    bold: bool
+    mono: bool
+    over: bool
+
+
 class Sketch:
     """Shapes on a sheet of `WIDTH` by `height` units. What is drawn later lies above."""
 
@@ -49,9 +60,7 @@ class Sketch:
         **look: Unpack[Look],
     ) -> None:
         """A box with its upper left corner at (x, y)."""
-        for word in look:
-            if word not in Look.__annotations__:
-                raise TypeError(f"a box has no {word!r}; {nearest(word, Look.__annotations__)}")
+        _known("box", look, Look)
         fill, line, corner = look.get("fill", "surface"), look.get("line", "none"), look.get("corner", 0)
         thick, faint, dashed = look.get("thick", 1.2), look.get("faint", 1), look.get("dashed", False)
         box = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(max(height, 0))}"'
@@ -92,30 +101,29 @@ class Sketch:
         where = f'cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
         self._made.append(f"<circle {where} {_paint(fill, line, thick, 1, False)}/>")
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        *,
-        ink: str = "fg",
-        size: float = SIZE,
-        anchor: str = "start",
-        bold: bool = False,
-        mono: bool = False,
-    ) -> None:
-        """Words whose middle is at the height y. `anchor` is start, middle or end."""
-        look = f'font-size="{_n(size)}" fill="{INK[ink]}"'
-        look += f' text-anchor="{anchor}"' if anchor != "start" else ""
-        look += ' font-weight="600"' if bold else ""
-        look += ' font-family="monospace"' if mono else ""
-        self._made.append(f'<text x="{_n(x)}" y="{_n(y + 0.35 * size)}" {look}>{escape(words)}</text>')
+    def text(self, x: float, y: float, words: str, **look: Unpack[Letters]) -> None:
+        """Words whose middle is at the height y."""
+        _known("text", look, Letters)
+        size, anchor = look.get("size", SIZE), look.get("anchor", "start")
+        made = f'font-size="{_n(size)}" fill="{INK[look.get("ink", "fg")]}"'
+        made += f' text-anchor="{anchor}"' if anchor != "start" else ""
+        made += ' font-weight="600"' if look.get("bold") else ""
+        made += ' font-family="monospace"' if look.get("mono") else ""
+        made += f' id="{over(len(self._made))}"' if look.get("over") else ""
+        self._made.append(f'<text x="{_n(x)}" y="{_n(y + 0.35 * size)}" {made}>{escape(words)}</text>')
 
     def svg(self) -> str:
         """The sheet as an SVG file."""
         view = quoteattr(f"0 0 {WIDTH} {_n(self.height)}")
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox={view} font-family="sans-serif">'
         return head + "".join(self._made) + "</svg>"
+
+
+def _known(what: str, look: Iterable[str], known: type) -> None:
+    """Raise `TypeError` for a word that says nothing of how a shape looks."""
+    for word in look:
+        if word not in known.__annotations__:
+            raise TypeError(f"a {what} has no {word!r}; {nearest(word, known.__annotations__)}")
 
 
 def _n(value: float) -> str:

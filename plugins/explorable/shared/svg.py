@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import Element, SubElement, fromstring
 
 from markdown.util import AtomicString
 
@@ -45,8 +45,19 @@ INK: Mapping[str, str] = _INK
 
 LETTERS = 1.13
 """How much larger letters become in the page, whose typeface is narrower than the one that pictures are laid out in."""
+ROOM = 1.08
+"""How much larger than that letters are laid out, so that words without a digit, too, stay in what is left for them."""
+EXPONENT = 0.9
+"""The least size of an exponent or index against the letters beside it. A phone would hide one as small as in print."""
+_OVER = "over-"
+"""What the id of words begins with that a line of the picture may cross."""
+_GROUND = f"paint-order:stroke;stroke:var(--il-ground,var(--il-bg,{_BASE['bg']}));stroke-width:3;stroke-linejoin:round"
+"""Words keep a rim in the color of the ground they stand on, which a page may name, so that lines end before them."""
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+−")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _FAMILY = re.compile(r"font-family: [^;]*;?\s*")
 _SIZE = re.compile(r"(?<=font-size: )[\d.]+")
+_EXPONENTS = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+|[₀₁₂₃₄₅₆₇₈₉]+)")
 
 
 def ink_of(colors: Mapping[str, str]) -> None:
@@ -59,17 +70,18 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
-def settings(salt: str) -> dict[Any, Any]:
+def settings(salt: str, size: float = 10) -> dict[Any, Any]:
     """Settings for matplotlib: text stays text, the axes take the site's colors, and a second run draws the same bytes.
 
     Args:
         salt: What the names of the drawing's parts are derived from.
+        size: Of letters, in points.
     """
     return {
         "svg.fonttype": "none",
         "svg.hashsalt": salt,
         "font.family": "sans-serif",
-        "font.size": 10,
+        "font.size": size * ROOM,
         "text.color": INK["fg"],
         "axes.edgecolor": INK["border"],
         "axes.labelcolor": INK["fg"],
@@ -80,9 +92,19 @@ def settings(salt: str) -> dict[Any, Any]:
 
 def drawn(figure: Figure) -> str:
     """The SVG file of a figure, with nothing in it that another day would change."""
+    for axes in figure.axes:
+        if axes.axison:
+            for number, words in enumerate(axes.texts):
+                if words.get_bbox_patch() is None and words.get_color() != INK["bg"]:
+                    words.set_gid(over(number))
     out = io.BytesIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return out.getvalue().decode("utf-8")
+
+
+def over(number: int) -> str:
+    """The id of words that get a rim in the color of their ground; `number` tells them from others of the picture."""
+    return f"{_OVER}{number}"
 
 
 def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
@@ -114,6 +136,9 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
         _set_in_page_type(node)
         if node.text and node.text.strip():
             node.text = AtomicString(node.text)
+    for node in list(root.iter("text")):
+        _enlarge_exponents(node)
+    _rim_words(root, own + _OVER)
     # The rules that matplotlib's style sheet has for all elements.
     rules = "font-variant-numeric:lining-nums;overflow:visible;stroke-linejoin:round;stroke-linecap:butt"
     root.set("style", f"{rules};width:100%;height:auto;max-width:{width}")
@@ -131,8 +156,40 @@ def _set_in_page_type(node: Element) -> None:
     if size := node.get("font-size"):
         node.set("font-size", f"{float(size) * LETTERS:g}")
     if style := node.get("style"):
-        larger = _SIZE.sub(lambda found: f"{float(found[0]) * LETTERS:g}", _FAMILY.sub("", style))
+        larger = _SIZE.sub(lambda found: f"{float(found[0]) * LETTERS / ROOM:g}", _FAMILY.sub("", style))
         node.set("style", larger)
+
+
+def _rim_words(root: Element, marked: str) -> None:
+    """Give words a rim in the color of their ground, where an id begins with `marked`."""
+    for node in root.iter():
+        if node.get("id", "").startswith(marked):
+            for words in node.iter("text"):
+                words.set("style", "; ".join(filter(None, (words.get("style"), _GROUND))))
+
+
+def _enlarge_exponents(node: Element) -> None:
+    """Let no exponent of a text be too small to read, in a formula or as a sign of its own."""
+    styles = [(part, style, _SIZE.search(style)) for part in node.iter() if (style := part.get("style"))]
+    sized = [(part, style, float(found[0])) for part, style, found in styles if found]
+    largest = max((size for _, _, size in sized), default=0)
+    for part, style, size in sized:
+        part.set("style", _SIZE.sub(f"{max(size, EXPONENT * largest):g}", style))
+    pieces = _EXPONENTS.split(node.text or "")
+    if len(pieces) == 1:
+        return
+    node.text, shift = AtomicString(pieces[0]), 0.0
+    for place, piece in enumerate(pieces[1:]):
+        if not piece:
+            continue
+        part = SubElement(node, "tspan")
+        up = 0.0 if place % 2 else 0.33 if _RAISED.get(ord(piece[0])) else -0.2
+        # Measured in letters of the text; an exponent's own are smaller.
+        unit = 1.0 if place % 2 else EXPONENT
+        part.set("dy", f"{(shift - up) / unit:.2f}em")
+        if not place % 2:
+            part.set("font-size", f"{EXPONENT:g}em")
+        part.text, shift = AtomicString(piece.translate(_RAISED).translate(_LOWERED)), up
 
 
 def _write_out_uses(root: Element) -> None:

@@ -33,13 +33,19 @@ export function figureTests({ everywhere, once }) {
     assert.deepEqual(server.log().filter(({ path }) => /pyodide|vega/.test(path)), [], "neither Python nor a chart is loaded");
   });
 
-  once("figures: on a phone the letters of every picture are at least 11 pixels high, and no page is wider", async ({ browser, server, pages }) => {
+  once("figures: on a phone the letters of every picture are at least 11 pixels high and inside it, and no page is wider", async ({ browser, server, pages }) => {
     await browser.resize(360, 800);
     /** @type {string[]} */
     const small = [];
+    /** @type {string[]} */
+    const outside = [];
     for (const page of ["", ...pages.filter((one) => one.startsWith("chapter/")).filter((_, at) => FULL || at % 6 === 0)]) {
       await browser.open(server.base + page);
-      const [letters, wider] = await browser.eval(() => {
+      const [letters, wider, beyond] = await browser.eval(() => {
+        const words = [...document.querySelectorAll(".il-plot text")].filter((text) => text.checkVisibility()).filter((text) => {
+          const [own, picture] = [text.getBoundingClientRect(), text.closest("svg")?.getBoundingClientRect() ?? new DOMRect()];
+          return Math.max(picture.left - own.left, own.right - picture.right, picture.top - own.top, own.bottom - picture.bottom) > 4;
+        });
         const found = [...document.querySelectorAll(".il-plot")].flatMap((picture) => {
           if (!(picture instanceof SVGSVGElement) || !picture.checkVisibility()) return [];
           const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
@@ -47,12 +53,15 @@ export function figureTests({ everywhere, once }) {
           // Exponents are smaller than the letters that they stand at.
           return sizes.filter((size) => size > 0.75 * Math.max(...sizes) && size < 11);
         });
-        return /** @type {[number[], number]} */ ([found, document.documentElement.scrollWidth - document.documentElement.clientWidth]);
+        const wider = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+        return /** @type {[number[], number, string[]]} */ ([found, wider, words.map((text) => text.textContent)]);
       });
+      outside.push(...beyond.map((words) => `${page}: ${words}`));
       if (letters.length > 0) small.push(`${page}: ${Math.min(...letters).toFixed(2)} px`);
       assert.equal(wider, 0, page);
     }
     assert.deepEqual(small, []);
+    assert.deepEqual(outside, []);
   });
 
   once("figures: a drag on the picture moves its slider", async ({ browser, server }) => {

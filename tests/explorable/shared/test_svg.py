@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from xml.etree.ElementTree import tostring
+from xml.etree.ElementTree import Element, tostring
 
 import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from explorable.shared.svg import INK, embedded, settings
+from explorable.figures.sketch import Sketch
+from explorable.shared.svg import EXPONENT, INK, LETTERS, embedded, settings
+from explorable.shared.svg import drawn as drawn_by
 
 
 def drawn(title: str = "A plot") -> str:
@@ -57,3 +59,60 @@ def test_a_drawing_is_an_image_with_a_name(title: str) -> None:
     assert 'role="img"' in text
     assert f'aria-label="{title.replace("&", "&amp;")}"' in text
     assert "<style" not in text
+
+
+def worded() -> Element:
+    """A plot with words on its grid, words with a box of their own, and an axis with exponents."""
+    with rc_context(settings("test", 10)):
+        figure = Figure(figsize=(3, 2))
+        axes = figure.add_subplot()
+        axes.plot([1, 2, 3], [1, 1e3, 1e6])
+        axes.set_yscale("log")
+        axes.grid()
+        axes.text(1.5, 1e3, "on the grid")
+        axes.text(2, 10, "in a box", bbox={"facecolor": INK["bg"]})
+        axes.text(2.5, 10, "on a bar", color=INK["bg"])
+        return embedded(drawn_by(figure), "A plot")
+
+
+def style_of(picture: Element, words: str) -> str:
+    (node,) = (node for node in picture.iter("text") if node.text == words)
+    return node.get("style", "")
+
+
+def test_words_that_a_line_may_cross_have_a_rim_in_the_color_of_their_ground() -> None:
+    picture = worded()
+    rim = f"stroke:var(--il-ground,var(--il-bg,{INK['bg']}))"
+    assert rim in style_of(picture, "on the grid")
+    assert rim not in style_of(picture, "in a box")
+    assert rim not in style_of(picture, "on a bar")
+    sheet = Sketch(20)
+    sheet.text(0, 10, "plain")
+    sheet.text(0, 10, "on a line", over=True)
+    assert rim not in style_of(embedded(sheet.svg(), "A sheet"), "plain")
+    assert rim in style_of(embedded(sheet.svg(), "A sheet"), "on a line")
+
+
+def test_letters_have_their_size_and_are_laid_out_wider() -> None:
+    assert f"font-size: {10 * LETTERS:g}px" in style_of(worded(), "on the grid")
+    assert settings("test", 10)["font.size"] > 10
+
+
+def test_exponents_are_hardly_smaller_than_the_letters_that_they_stand_at() -> None:
+    picture = worded()
+    powers = [node for node in picture.iter("tspan") if "".join(node.itertext()).strip() in {"3", "6"}]
+    assert powers
+    for node in powers:
+        (size,) = re.findall(r"font-size: ([\d.]+)", node.get("style", ""))
+        assert float(size) == pytest.approx(EXPONENT * 10 * LETTERS, rel=1e-3)
+
+
+def test_signs_that_are_exponents_become_digits_that_are_raised_and_lowered() -> None:
+    sheet = Sketch(20)
+    sheet.text(0, 10, "2⁻⁴ of CO₂ here")
+    (node,) = embedded(sheet.svg(), "A sheet").iter("text")
+    assert "".join(node.itertext()) == "2−4 of CO2 here"
+    moved = [float((part.get("dy") or "").removesuffix("em")) for part in node]
+    up, back, down, again = moved
+    assert up < 0 < back
+    assert again < 0 < down
