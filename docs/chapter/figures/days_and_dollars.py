@@ -22,7 +22,8 @@ def draw() -> Drawing:
         batch = min(LARGEST, BATCH // devices)
         pieces = BATCH // devices // batch
         settings = {"precision": "mixed", "execution": "compiled", "dp": devices, "micro_batches": pieces}
-        seconds = STEPS * min(job_time("gpt2-xl", chip, batch, zero=stage, **settings).total for stage in (0, 1))
+        stages = (0, 1) if devices > 1 else (0,)
+        seconds = STEPS * min(job_time("gpt2-xl", chip, batch, zero=stage, **settings).total for stage in stages)
         durations.append(days(seconds))
         prices.append(rent(devices * seconds / 3600, USD_PER_HOUR))
     figure, axes = canvas(2.9)
