@@ -73,7 +73,7 @@ def losses(
         curve(axes, block, run, ink, line, by=by, seed=seed)
         for one in axes.lines[drawn:]:
             one.set_linewidth(one.get_linewidth() * (wider if seed is not None else 1))
-            one.set_markersize(one.get_markersize() + 2 * (wider - 1))
+            one.set_markersize(one.get_markersize() + 4 * (wider - 1))
         if seed is None:
             for one in axes.lines[drawn:]:
                 one.set_alpha(0.35 if len(one.get_xdata()) > 1 else 1)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from explorable.shared.svg import INK
 RUNS = {
     "fp16-scaled": ("compute", "-", "FP16 with a scaler"),
     "fp16": ("limit", "-", "FP16"),
-    "fp16-clipped": ("data", "--", "FP16, clipped"),
+    "fp16-clipped": ("memory", ":", "FP16, clipped"),
 }
 """Before the faulty batch they are the same: the first is drawn widest, and the others inside it."""
 BLOCK = compared("failures", "failure-outlier")
