@@ -49,7 +49,7 @@ def draw(step: int) -> Drawing:
     lines = (
         ("scores of this tile", "  ".join(f"{score:g}" for score in found[column])),
         ("maximum so far", f"{greatest:g}"),
-        ("old sum shrinks by", "nothing yet" if not before else f"{shrink:.3g}"),
+        ("old sum is multiplied by", "no old sum" if not before else "1: no new maximum" if shrink == 1 else f"{shrink:.3g}"),
         ("sum so far", f"{total:.3f}"),
         ("output so far", f"{len(now)} of {4 * TILES} values in"),
     )
