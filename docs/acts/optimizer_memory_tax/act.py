@@ -59,8 +59,8 @@ ACT = live.Act(
                 live.ControlOption("mixed", "Mixed"),
             ),
             "fp32",
-            "FP16 stores everything in 16 bits; small updates vanish, so it does not train stably. Mixed computes in "
-            "16 bits and updates an FP32 master copy.",
+            "FP16 stores everything in 16 bits; small updates vanish, so it does not train stably. Mixed precision "
+            "computes in 16 bits and updates a master copy of the weights in FP32.",
         ),
         live.Choice(
             "batch",

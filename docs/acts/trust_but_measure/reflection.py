@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorable import live
+from ironlaw.memory.textbook import LAYER_NORM_BYTES
 
 from .configurations import configurations
 from .counts import kept
@@ -25,8 +26,10 @@ def missed(state: live.State) -> dict[str, live.Value]:
 
 REFLECTION = live.Reflection(
     "missed",
-    "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All it forgets makes "
-    "{share} of what is kept, because {why}.",
+    "The textbook counts five tensors of each layer: queries, keys, values, attention's result and one of the MLP. It "
+    f"adds {LAYER_NORM_BYTES / 1e6:.0f} MB for the norms. "
+    "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All that the textbook "
+    "forgets makes {share} of what is kept, because {why}.",
     (
         live.Blank(
             "kind",

@@ -42,6 +42,7 @@ def draw(step: int) -> Drawing:
         high = new
     assert math.isclose(running, total), "corrected as it goes, the sum is that of the whole row"
     shrink = math.exp(max(before) - greatest) if before else 0.0
+    factor = "no old sum" if not before else "1: no new maximum" if shrink == 1 else f"{shrink:.3g}"
     sheet = Sketch(TOP + TILES * SIDE + 42)
     _grid(sheet, row, column)
     x, y = LEFT + TILES * SIDE + 30, TOP
@@ -49,7 +50,7 @@ def draw(step: int) -> Drawing:
     lines = (
         ("scores of this tile", "  ".join(f"{score:g}" for score in found[column])),
         ("maximum so far", f"{greatest:g}"),
-        ("old sum shrinks by", "nothing yet" if not before else f"{shrink:.3g}"),
+        ("old sum is multiplied by", factor),
         ("sum so far", f"{total:.3f}"),
         ("output so far", f"{len(now)} of {4 * TILES} values in"),
     )
