@@ -70,24 +70,35 @@ def _cards() -> dict[str, str]:
     return {name: accelerator(name).title for name in list_accelerators() if name not in SPECIAL}
 
 
+def _object(text: str) -> dict[str, Any]:
+    """The object that a note is. Raises `ValueError` where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ValueError("a note in the link is not one that this page wrote")
+    return found
+
+
 def is_config(text: str) -> None:
     """Refuse a note that is no configuration that the engine understands, or that holds more than counts."""
-    config = json.loads(text)
-    if not isinstance(config, dict) or essentials(config) != config:
+    config = _object(text)
+    if essentials(config) != config:
         raise ValueError("the model's configuration in the link is not one that this page wrote")
 
 
 def is_measured(text: str) -> None:
     """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
-    found = json.loads(text)
-    named = isinstance(found, dict) and found.keys() <= MEASURED | {READ_AT}
+    found = _object(text)
+    named = found.keys() <= MEASURED | {READ_AT}
     if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 
 
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
-    for word, value in json.loads(text).items():
+    for word, value in _object(text).items():
         if word not in MORE or not (isinstance(value, bool | int | float) or _WORD.fullmatch(str(value))):
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
 

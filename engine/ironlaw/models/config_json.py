@@ -12,6 +12,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ironlaw.core import errors
 from ironlaw.core.contents import LARGEST, TooLargeError, content
 from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
 from ironlaw.core.units import Count
@@ -40,6 +41,9 @@ WIDENED = ("fp8", "mxfp4")
 """Formats of checkpoints that transformers turns into 16 bits before training, so that they change nothing here."""
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
 HARMLESS_BEGINNINGS = ("_", "summary_")
+HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 10_000)
+"""The largest counts that a configuration may have, where more would be a list of so many layers. No published model
+has a thousand."""
 
 
 class Config:
@@ -66,7 +70,7 @@ class Config:
             if default is None:
                 raise EngineError(key, MISSING, f"a whole number of at least {lowest}")
             return default
-        return whole_number(key, value, lowest)
+        return whole_number(key, value, lowest, HIGHEST.get(key, errors.LARGEST))
 
     def flag(self, key: str, default: bool = False) -> bool:
         """A truth value. Raises `EngineError` for anything else."""

@@ -34,6 +34,12 @@ def of_transformers(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return sum(p.numel() for p in network.parameters()), written
 
 
+@pytest.mark.parametrize("layers", [10_001, 10**9])
+def test_more_layers_than_any_list_of_them_can_hold_are_refused_by_name(layers: int) -> None:
+    with pytest.raises(EngineError, match="num_hidden_layers .* a whole number of at most 10000"):
+        from_config({"model_type": "llama", "intermediate_size": 128, **TINY, "num_hidden_layers": layers})
+
+
 def test_sixty_models_are_written_down_with_their_source() -> None:
     assert len(PUBLISHED) >= 60
     assert {entry["config"]["model_type"].replace("gemma3", "gemma3_text") for entry in PUBLISHED.values()} >= set(
