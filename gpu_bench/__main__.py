@@ -323,6 +323,11 @@ def _card(options: argparse.Namespace) -> int:
     return 0
 
 
+def _visible(text: str) -> str:
+    """The text with control characters written out: a file's name must not command a terminal."""
+    return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
     options = _parser().parse_args(arguments)
@@ -332,14 +337,14 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return status
     except (ValueError, runner.RunError) as error:
-        print(f"gpu_bench: {error}", file=sys.stderr)
+        print(f"gpu_bench: {_visible(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader of the output has closed it, as in `list | head`; nothing more can be written there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        name = f" '{error.filename}'" if error.filename else ""
+        name = f" '{_visible(str(error.filename))}'" if error.filename else ""
         rest = "; what is finished is kept, and the same command goes on" if options.command in ("run", "job") else ""
         print(f"gpu_bench: {error.strerror or type(error).__name__}{name}{rest}", file=sys.stderr)
         return 1

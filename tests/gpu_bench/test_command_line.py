@@ -65,6 +65,15 @@ def test_bad_input_is_one_line_and_status_2(
     assert named in said.err
 
 
+def test_the_name_of_a_file_does_not_command_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "\x1b[31mname\x1b]0;title\a.json"
+    file.write_text("no record", encoding="utf-8")
+    assert main(["show", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "\\x1b[31mname\\x1b]0;title\\x07.json" in said
+    assert all(letter.isprintable() for letter in said.rstrip("\n"))
+
+
 _BARE = """
 import runpy, sys
 sys.path.insert(0, sys.argv.pop(1))
