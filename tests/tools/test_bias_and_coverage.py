@@ -52,7 +52,7 @@ def test_pytorch_on_h100s_is_twice_as_far_from_the_physics_as_on_a100s_and_the_c
 def test_the_verdict_says_that_a_utilization_chosen_afterwards_is_a_stronger_rival() -> None:
     said = PARTS["against-utilization"]().text or ""
     carried, chosen = (next(g for g in experience().goals if g.name == name) for name in (CARRIED, CHOSEN))
-    assert f"nearer on {carried.reached}; if" in said
+    assert f"nearer on {carried.reached}; against" in said
     assert f"own runs, on {chosen.reached}." in said
     page = (ROOT / "docs/engine/accuracy.md").read_text("utf-8")
     assert "/// accuracy | against-utilization\n" in page.partition("## The verdict")[2].partition("\n### ")[0]
