@@ -13,13 +13,13 @@ FOUND: dict[str, dict[str, Found]] = {
             96,
         ),
         "race": Found(
-            79.3276167,
+            78.693909,
             {"devices": 2048, "workers": 2, "augmentation": "classifier", "every": 800},
             407,
             4896,
         ),
         "wall": Found(
-            46.3100405,
+            45.9810602,
             {
                 "layout": "tensor",
                 "devices": 512,
@@ -31,7 +31,7 @@ FOUND: dict[str, dict[str, Found]] = {
                 "clip": True,
                 "rate": "root",
             },
-            46,
+            40,
             2304,
         ),
     },
