@@ -40,7 +40,7 @@ _OF_A_TRAINER = frozenset((
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward)(_\w+)?\.py(\s|$)")
-_COPIES_TEXTS = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
+_RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
 _LAUNCHES = re.compile(
     r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
@@ -152,7 +152,7 @@ def read(text: str) -> Reading:
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
     inside = trainers.read(given, dialect)
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
-    if kind == "Trainer" and _COPIES_TEXTS.search(_one_line(text)):
+    if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
         by_default = by_default.completed(Facts(sequence=1024))
     if named_file:
         # That file says the rest, and not the program's defaults.

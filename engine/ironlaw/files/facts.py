@@ -1,8 +1,8 @@
 """What a file of somebody's run says: the settings and the measurements that were understood, and nothing else of it.
 
 Facts are numbers and names that the engine knows. No text of a file is kept: its paths and keys never leave `read`. Of
-a model that the engine does not know its name on the hub is told back (`Reading.missing`), and of a command the names of
-the options that were not understood, never their values. Both go no further.
+a model that the engine does not know its name on the hub is told back (`Reading.missing`), and of a command the names
+of options that were not understood, never their values. Both go no further.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     found = {**silent, **named}
     if found.get("method") in ("full", "freeze"):
         found.pop("rank", None)  # a rank without an adapter trains nothing
-    facts = Facts(**{**found, "model": values.model(name)})  # type: ignore[arg-type]
+    facts = Facts(**{**found, "model": values.model(name)})
     said = facts.said().keys()
     return Reading(
         dialect.kind, facts, keys=keys, silent=frozenset(silent.keys() & said), missing=_missing(document, name, facts)

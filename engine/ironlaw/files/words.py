@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -62,7 +62,7 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
         EngineError: Files contradict each other, or none says which model is trained.
     """
     read, given = tuple(readings), dict(given or {})
-    facts, silent = together(read)
+    facts, silent = facts_of(read)
     if "method" in given:
         facts = replace(facts, method=given["method"])
     assumed: list[str] = []
@@ -108,7 +108,7 @@ def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
     )
 
 
-def _answered(line: str, facts: Facts, kinds: Collection[str], *, known: bool) -> bool:
+def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
     answers = {
         "config.json": known,
         "DeepSpeed file": facts.runtime == "deepspeed",
@@ -118,7 +118,7 @@ def _answered(line: str, facts: Facts, kinds: Collection[str], *, known: bool) -
     return any(there and about in line for about, there in answers.items())
 
 
-def together(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
+def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
     """What files say together, with the names of the facts that none says: defaults of their programs.
 
     Raises:

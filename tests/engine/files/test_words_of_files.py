@@ -29,8 +29,8 @@ def test_files_complete_each_other() -> None:
     found = words(RUN, NODE, ZERO)
     assert found.words == {
         "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 512, "precision": "mixed-bf16",
-        "method": "full", "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1, "node_size": 8,
-        "runtime": "deepspeed",
+        "method": "full", "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1,
+        "node_size": 8, "runtime": "deepspeed",
     }  # fmt: skip
     asked = setup(**found.words)
     assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "mixed-bf16")
