@@ -114,14 +114,15 @@ def test_what_a_run_is_not_told_stands_as_its_program_has_it(
 def test_every_setting_that_stands_and_no_file_says_is_named() -> None:
     """A file that divides, or a bare launch, says nothing of what is trained and how."""
     for text in (ZERO_3, "torchrun --nproc_per_node 8 train.py"):
-        heard = read([text], at(sequence=4096, chunked=True))
+        heard = read([text], at(sequence=4096, chunked=True, optimizer="lion"))
         line = next(line for line in heard.said if "standing here" in line)
-        for name in ("model", "method", "rank", "batch", "checkpointing", "precision", "optimizer"):
+        for name in ("model", "method", "rank", "batch", "checkpointing"):
             assert name not in heard.controls
             assert spell(name, START.controls[name]).strip("“”") in line
         assert "“Tokens of a sequence: 4,096”" in line
         assert "“Loss in pieces (Liger, cut cross-entropy): on”" in line
-        assert "“torch.compile: off”" in line
+        assert "“Optimizer: lion”" in line
+        assert "torch.compile" not in line  # which stands as most scripts have it
         state = State("run", {**START.controls, **heard.controls, "gpus": 8})
         assert ACT.compute(state).headline.value != "–"
     assert "Rank" not in " ".join(read([ZERO_3], at(method="full")).said)
@@ -141,6 +142,7 @@ def test_what_somebody_gives_last_takes_the_place_of_what_was_there_of_its_kind(
     assert list(read([FULL, ZERO_3, launch], START).labels) == ["LLaMA-Factory", "DeepSpeed", "command"]
     header = header_of("openai-community/gpt2")
     assert list(read([header, header], START).labels) == ["safetensors", "safetensors"]
+    assert read([f"{two}\n{COMMAND}"], START).controls == read([COMMAND], START).controls
     # Of a paste with several things the rest goes on counting.
     assert list(read([OUT_OF_MEMORY + AXOLOTL, FULL], START).labels) == ["out of memory", "LLaMA-Factory"]
 

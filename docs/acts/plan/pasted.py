@@ -20,11 +20,9 @@ PLAIN: Mapping[str, live.Value] = {
 """Where controls stand for what the script of a training is not told: as the engine and such scripts have it."""
 _RUN = frozenset(("model", "micro_batch", "sequence"))
 """Facts of which a command says one where it describes a whole run, as a trainer's file does."""
-_STANDING = ("model", "method", "rank", "batch", "sequence", *(name for name in PLAIN if name != "method"))
-"""Controls that are told where they stand and no text has set them."""
+_ALWAYS = ("model", "method", "rank", "batch", "sequence", "checkpointing")
+"""Controls that are told where they stand and no text has set them; of `PLAIN` the others too that stand elsewhere."""
 _COUNTED = ("batch", "sequence", "accumulate", "tp", "pp")
-_OF_SEVERAL = ("zero", "tp", "pp")
-"""Those of them that say nothing of a single card."""
 
 
 def latest(found: Sequence[Sequence[Reading]]) -> list[list[Reading]]:
@@ -35,9 +33,11 @@ def latest(found: Sequence[Sequence[Reading]]) -> list[list[Reading]]:
     taken: set[str] = set()
     kept: list[list[Reading]] = []
     for inside in reversed(found):
-        stays = [reading for reading in inside if not _places(reading) & taken]
-        taken |= {place for reading in stays for place in _places(reading)}
-        kept.insert(0, stays)
+        kept.insert(0, [])
+        for reading in reversed(inside):
+            if not _places(reading) & taken:
+                kept[0].insert(0, reading)
+                taken |= _places(reading)
     return kept
 
 
@@ -75,10 +75,9 @@ def standing(
         stands.append(accelerator(str(at["gpu"])).title)
     if "devices" not in told:
         stands.append(f"{at['gpus']:,} card{'s' * (int(at['gpus']) > 1)} in all")
-    silent = {name for name in _STANDING if name in controls or (name in _OF_SEVERAL and int(at["gpus"]) == 1)}
-    if at["method"] == "full":
-        silent.add("rank")
-    stands += [_told(name, at[name]) for name in _STANDING if name not in silent]
+    moved = (name for name, plain in PLAIN.items() if name not in _ALWAYS and at[name] != plain)
+    silent = {*controls, *(("rank",) if at["method"] == "full" else ())}
+    stands += [_told(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
     stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
     return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
 
