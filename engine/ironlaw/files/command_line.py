@@ -174,6 +174,8 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     """What the program says that starts the processes: how many, and with accelerate what they divide."""
     per_node = next((given[name] for name in _PROCESSES if name in given), None)
     nodes = _nodes(next((given[name] for name in _NODES if name in given), None))
+    if per_node is None and (slots := re.fullmatch(r"[\w.-]+:(\d+(?:,\d+)*)", str(given.get("include", "")))):
+        per_node = slots[1].count(",") + 1  # the cards of one machine, which DeepSpeed's launcher is told by number
     here = None if per_node in ("gpu", "auto") else values.count("nproc-per-node", per_node)
     devices = here * (nodes or 1) if here else values.count("num-processes", given.get("num_processes"))
     facts, missing = Facts(devices=devices, nodes=nodes), []
