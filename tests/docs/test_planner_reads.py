@@ -11,7 +11,8 @@ import pytest
 from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import words_of
-from docs.acts.plan.take import read
+from docs.acts.plan.labels import spell
+from docs.acts.plan.take import read, rewrite
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import accelerator, estimate, model
@@ -65,6 +66,97 @@ def test_a_file_that_divides_matrices_brings_the_cards_for_it() -> None:
 def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() -> None:
     heard = read(['{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'], START)
     assert heard.controls["zero"] == 3
+
+
+LLAMA, QWEN = "meta-llama/Meta-Llama-3-8B", "Qwen/Qwen2.5-0.5B"
+FULL = f"model_name_or_path: {LLAMA}\nfinetuning_type: full\ncutoff_len: 6000\nbf16: true\n"
+RUN = f"train.py --model_name_or_path {LLAMA} --bf16 --per_device_train_batch_size 1 --max_seq_length 1024"
+COMMAND = f"torchrun --nproc_per_node 8 {RUN}"
+FSDP = f'{COMMAND} --fsdp "full_shard auto_wrap"'
+SHARDED = "base_model: NousResearch/Meta-Llama-3-8B\nbf16: auto\nmicro_batch_size: 1\nfsdp: [full_shard, auto_wrap]\n"
+ZERO_3 = '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}'
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([FULL], {"method": "full", "checkpointing": "full", "sequence": 6000}),
+        (["torchrun --nproc_per_node 4 train.py --bf16"], {"method": "full", "checkpointing": "none", "dp": 4}),
+        ([COMMAND], {"method": "full", "checkpointing": "none", "dp": 8, "zero": 0}),
+        ([FSDP], {"method": "full", "zero": 3, "precision": "mixed-bf16"}),
+        ([SHARDED, "torchrun --nproc_per_node 8 train.py"], {"method": "full", "zero": 3, "precision": "mixed-bf16"}),
+        ([f"deepspeed --num_gpus 8 {RUN} --deepspeed ds.json", ZERO_3], {"method": "full", "zero": 3, "dp": 8}),
+        ([f"torchrun --nproc_per_node 4 run_clm.py --model_name_or_path {QWEN} --block_size 4096 --fp16 "
+          "--deepspeed ds_z3.json", ZERO_3],
+         {"model": QWEN, "sequence": 4096, "precision": "mixed", "method": "full", "zero": 3}),
+    ],
+    ids=range(7),
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "moved", [{}, {"chunked": True, "offload": True, "optimizer": "lion", "accumulate": 3}], ids=str
+)
+def test_what_a_run_is_not_told_stands_as_its_program_has_it(
+    texts: list[str], expected: dict[str, Any], moved: dict[str, Any]
+) -> None:
+    """Not as the page has it by default, or a hand before: LoRA, every block recomputed, kernels of another plan."""
+    heard = read(texts, at(**moved))
+    state = State("run", {**at(**moved).controls, **heard.controls})
+    words = words_of(state)
+    assert {name: words[name] for name in expected} == expected
+    plain = ("adamw", "full", "none", 1)
+    assert (words["optimizer"], words["loss"], words["offload"], words["accumulate"]) == plain
+    assert ACT.compute(state).headline.value != "–"
+    told = " ".join(heard.said)
+    assert ("everything is trained" in told) is (texts != [FULL])
+    assert ("is recomputed" in told) is True
+
+
+def test_every_setting_that_stands_and_no_file_says_is_named() -> None:
+    """A file that divides, or a bare launch, says nothing of what is trained and how."""
+    for text in (ZERO_3, "torchrun --nproc_per_node 8 train.py"):
+        heard = read([text], at(sequence=4096, chunked=True, optimizer="lion"))
+        line = next(line for line in heard.said if "standing here" in line)
+        for name in ("model", "method", "rank", "batch", "checkpointing"):
+            assert name not in heard.controls
+            assert spell(name, START.controls[name]).strip("“”") in line
+        assert "“Tokens of a sequence: 4,096”" in line
+        assert "“Loss in pieces (Liger, cut cross-entropy): on”" in line
+        assert "“Optimizer: lion”" in line
+        assert "torch.compile" not in line  # which stands as most scripts have it
+        state = State("run", {**START.controls, **heard.controls, "gpus": 8})
+        assert ACT.compute(state).headline.value != "–"
+    assert "Rank" not in " ".join(read([ZERO_3], at(method="full")).said)
+    assert "Trains" not in " ".join(read([FULL], START).said)
+
+
+def test_what_somebody_gives_last_takes_the_place_of_what_was_there_of_its_kind() -> None:
+    two = COMMAND.replace("batch_size 1", "batch_size 2")
+    for first, second in ((COMMAND, two), (two, COMMAND), (FULL + "per_device_train_batch_size: 4\n", two)):
+        heard = read([first, second], START)
+        assert list(heard.labels) == ["", "command"]
+        assert heard.controls == read([second], START).controls
+        assert [line for line in heard.said if "counts no more" in line]
+    # What completes each other stays: a launch and a file, a JSON of DeepSpeed, all of a checkpoint's headers.
+    launch = "torchrun --nproc_per_node 8 train.py"
+    assert list(read([launch, FULL, ZERO_3], START).labels) == ["command", "LLaMA-Factory", "DeepSpeed"]
+    assert list(read([FULL, ZERO_3, launch], START).labels) == ["LLaMA-Factory", "DeepSpeed", "command"]
+    header = header_of("openai-community/gpt2")
+    assert list(read([header, header], START).labels) == ["safetensors", "safetensors"]
+    assert read([f"{two}\n{COMMAND}"], START).controls == read([COMMAND], START).controls
+    # Of a paste with several things the rest goes on counting.
+    assert list(read([OUT_OF_MEMORY + AXOLOTL, FULL], START).labels) == ["out of memory", "LLaMA-Factory"]
+
+
+def test_options_that_are_not_understood_are_told_in_a_line() -> None:
+    heard = read([f"{COMMAND} --ring_attention 4 --learning_rate 1e-5"], START)
+    assert "Not understood of the command, and not counted: --ring_attention." in heard.said
+
+
+def test_a_rank_goes_into_the_file_with_the_adapters() -> None:
+    heard = read([FULL], START)
+    state = State("run", {**START.controls, **heard.controls, "method": "lora", "rank": 64})
+    (changed,) = rewrite([FULL], state).values()
+    assert {"-finetuning_type: full", "+finetuning_type: lora", "+lora_rank: 64"} <= set(changed.splitlines())
 
 
 def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:

@@ -205,7 +205,7 @@ def a_paste(dice: random.Random) -> None:
     values += ["0x" + "f" * 400, "9" * 5000, "1e999", "!!set {a}", "2024-99-99", "&a 1", "*a", "auto", "gpt2", *ODD]
     keys = ["fsdp", "fsdp_config", "dtype", "optim", "adapter", "lora_target_modules", "attn_implementation", "bf16"]
     keys += ["flash_attn", "distributed_type", "deepspeed_config", "mixed_precision", "model_type", "? [a]"]
-    keys += [key for one in trainers.DIALECTS for key in (one.model, *sorted(one.marks))]
+    keys += [key for one in trainers.DIALECTS for key in (*one.models, *sorted(one.marks))]
     keys += [key for one in trainers.DIALECTS for key, _ in one.keys.values()]
     blocks = ["zero_optimization", "data_types", "bf16", "__metadata__", "model.embed", "train_batch_size"]
     inner = ["stage", "grad_accum_dtype", "enabled", "offload_param", "device", "shape", "data_offsets"]

@@ -10,16 +10,15 @@ from typing import Any
 from explorable import live
 from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
-from ironlaw.files.words import words_of
+from ironlaw.files.words import facts_of, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
 from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of, model_of
 from .choices import words_of as chosen
 from .measured import told as measured_words
+from .pasted import PLAIN, latest, replaced, standing
 
-TRAININGS = ("axolotl", "LLaMA-Factory", "TRL", "command", "DeepSpeed", "accelerate")
-"""Kinds of text that say how something is trained."""
 FAR = 0.03
 """A share of memory by which two cards differ."""
 _SAME = (
@@ -36,7 +35,7 @@ _SAME = (
     "zero",
 )
 """Words of a setup that a control of the same name sets."""
-_GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "sequence"}
+_GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "sequence", "method": "method"}
 """Words that stand as the reader has them where no text says the fact."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _OPTIONS = {
@@ -47,15 +46,20 @@ _OPTIONS = {
 
 
 def read(texts: Sequence[str], state: live.State) -> live.Heard:
-    """The controls that texts set together, and what was assumed or could not be set."""
+    """The controls that texts set together, and what was assumed or could not be set.
+
+    A text of which nothing counts beside a later one has no label.
+    """
     found = [[reading for _, reading in parts(text)] for text in texts]
-    readings = [reading for inside in found for reading in inside]
+    kept = latest(found)
+    readings = [reading for inside in kept for reading in inside]
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
-    standing = chosen(state)
-    told = {name for reading in readings for name in reading.facts.said()}
-    given = {word: standing[word] for word, fact in _GIVEN.items() if fact not in told}
-    about: list[str] = []
-    controls = _model(readings, about)
+    stands, (facts, _) = chosen(state), facts_of(readings)
+    told = facts.said().keys()
+    given = {word: stands[word] for word, fact in _GIVEN.items() if fact not in told}
+    about = replaced(found, kept)
+    # What a script trains, and how, is all there is where its file or its command says that it trains.
+    controls = {**(PLAIN if "method" in told else {}), **_model(readings, about)}
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(readings, given)
@@ -69,21 +73,22 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     elif int(state.controls["gpus"]) % (together := int(words.get("tp") or 1) * int(words.get("pp") or 1)):
         controls["gpus"] = together
         said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
-    stage = next((reading.facts.zero for reading in readings if reading.facts.zero), None)
-    if stage is not None:
+    if facts.zero is not None:
         # A file says what cards divide, and another one how many there are.
-        controls["zero"] = stage
+        controls["zero"] = facts.zero
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
-    said += _standing(readings, state, controls)
+    # Of a model that is not known it is said already what stands instead.
+    named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
+    said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
         said.insert(0, measured_words(measured))
-    return live.Heard([" and ".join(reading.kind for reading in inside) for inside in found], controls, said)
+    return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
 
 
 def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
@@ -100,7 +105,10 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
         for word in words.keys() & said.keys():
             if words[word] != said[word] and word not in ("model", "gpu"):
                 # What the file has no setting for stays as it is.
-                after = edited(after, {word: words[word]}) or after
+                change = {word: words[word]}
+                if word == "method" and words["lora_rank"]:
+                    change["lora_rank"] = words["lora_rank"]
+                after = edited(after, change, accelerator(str(words["gpu"]))) or after
         lines = unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), "yours", "changed", n=1)
         if difference := "".join(lines):
             changed[reading.kind] = difference
@@ -140,21 +148,6 @@ def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, 
                 return {"model": name}
     said.append("No model of this page's list has these tensors: add the checkpoint's config.json.")
     return {}
-
-
-def _standing(readings: Sequence[Reading], state: live.State, controls: Mapping[str, live.Value]) -> list[str]:
-    """What a plan needs and the files of a training do not say, as it stands on the page."""
-    if not any(reading.kind in TRAININGS for reading in readings):
-        return []
-    told = {name for reading in readings for name in reading.facts.said()}
-    at = {**state.controls, **controls}
-    stands = []
-    if "gpu" not in told and "gpu" not in controls:
-        stands.append(accelerator(str(at["gpu"])).title)
-    if "devices" not in told:
-        stands.append(f"{at['gpus']:,} card{'s' * (int(at['gpus']) > 1)} in all")
-    stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
-    return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
 
 
 def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:

@@ -121,7 +121,8 @@ class _Answer:
         """The advice as diffs of the files that can say it."""
         from ironlaw.files.diffs import diff
 
-        return [made for name, text in self.texts.items() if (made := diff(text, advice, name)) is not None]
+        chip = self.asked.chip
+        return [made for name, text in self.texts.items() if (made := diff(text, advice, name, chip)) is not None]
 
     def gaps(self) -> list[Gap]:
         """What files measured beside what is expected, where the engine has such a figure."""

@@ -18,6 +18,12 @@ def _block(document: Document, name: str) -> Document:
     return found if isinstance(found, Mapping) else {}
 
 
+_UNCOUNTED = ("zero_hpz_partition_size", "mics_shard_size", "zeropp_loco_param")
+_SWITCHED = ("zero_quantized_weights", "zero_quantized_gradients")
+_UNCOUNTED_OF_RECOMPUTATION = ("cpu_checkpointing", "partition_activations", "contiguous_memory_optimization")
+"""What changes memory or traffic in DeepSpeed, and in no plan."""
+
+
 def is_deepspeed(document: Document) -> bool:
     """Whether a document is a configuration of DeepSpeed."""
     return "zero_optimization" in document or "train_micro_batch_size_per_gpu" in document
@@ -43,7 +49,16 @@ def deepspeed(document: Document) -> Reading:
         global_batch=values.count("train_batch_size", document.get("train_batch_size")),
     )
     keys = {"zero": "zero_optimization.stage", "micro_batch": "train_micro_batch_size_per_gpu"}
-    return Reading("DeepSpeed", facts, keys=keys)
+    return Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
+
+
+def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
+    """A sentence on what a file of DeepSpeed asks for and no plan counts; nothing where it asks for nothing such."""
+    recompute = _block(document, "activation_checkpointing")
+    asked = [name for name in _UNCOUNTED if zero.get(name) not in (*values.ABSENT, False, 0, 1, -1)]
+    asked += [name for name in _SWITCHED if zero.get(name) is True]
+    asked += [name for name in _UNCOUNTED_OF_RECOMPUTATION if recompute.get(name) is True]
+    return (f"Not counted of DeepSpeed's file: {', '.join(asked)}.",) if asked else ()
 
 
 def _sums(value: object) -> Format | None:

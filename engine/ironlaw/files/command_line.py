@@ -1,23 +1,28 @@
 """A command that starts a training: `torchrun`, `accelerate launch`, `deepspeed`, `python`, with the script's options.
 
-The options of `transformers`' and TRL's trainers are read as in their files, those of Megatron-LM by their own names.
+The options of `transformers`' and TRL's trainers, and of scripts around them, are read as in their files, those of
+Megatron-LM by their own names. Options that change memory or time and are not understood are told by their names.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import trainers, values
+from ironlaw.files import cluster_files, trainers, values
 from ironlaw.files.facts import Facts, Reading
 
-_PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl"
+_PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
 _STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
+_NODES = ("nnodes", "num_nodes", "num_machines")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
+MOST_TOLD = 4
+"""Options that are told by name where they are not understood."""
 _LISTS = ("lora_target_modules",)
 """Options that take several values."""
 _MEGATRON = {
@@ -25,6 +30,61 @@ _MEGATRON = {
     "context_parallel_size": "context", "expert_model_parallel_size": "expert", "micro_batch_size": "micro_batch",
     "global_batch_size": "global_batch", "seq_length": "sequence", "train_iters": "steps",
 }  # fmt: skip
+_OF_A_TRAINER = frozenset((
+    "model_name_or_path", "block_size", "model_max_length", "max_seq_length", "max_length", "cutoff_len",
+    "per_device_train_batch_size", "per_gpu_train_batch_size", "gradient_accumulation_steps", "num_train_epochs",
+    "fp16", "bf16", "gradient_checkpointing", "optim", "deepspeed", "deepspeed_config", "fsdp", "use_peft", "lora_r",
+    "use_lora", "lora_enable", "dataset_name",
+))  # fmt: skip
+"""Options by which a script takes those of `transformers`' Trainer."""
+_OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
+_OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
+_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward)(_\w+)?\.py(\s|$)")
+_RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
+"""The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
+_LAUNCHES = re.compile(
+    r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
+    r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
+    r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|zero_stage|fsdp_\w+|"
+    r"offload_(optimizer|param)_device|deepspeed_\w+|zero3_\w+|no_\w+|include|exclude"
+)
+"""Options of the programs that start processes."""
+_CHANGES_NOTHING = re.compile(
+    r"adam_\w+|(max_)?(lr|learning_rate|warmup|weight_decay|grad_norm|label_smoothing)\w*|max_grad_norm|"
+    r"(logging|log|save|eval|hub|push_to_hub|report|wandb|run|output|overwrite|resume|metric|load_best|seed|data_seed|"
+    r"do|dataset|data|train|validation|val|test|tokenizer|cache|preprocessing|dataloader|ddp|disable_tqdm|greater|"
+    r"remove_unused|trust_remote|use_auth|token|auth|config|model_revision|report_to|include|ignore|prediction|"
+    r"per_device_eval|per_gpu_eval|max_train|max_eval|max_samples|num_workers|num_proc|chat_template|template|"
+    r"plot|streaming|text|prompt|version|project|experiment|exp|name|group|conv|use_fast|evaluation)(_\w+)?|"
+    r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|beta|seed|tf32|epochs|"
+    r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+"
+)
+"""Options that change neither memory nor time."""
+
+
+class _Asked(dict[str, Any]):
+    """The options of a command, with the names of those that were looked up: they were understood."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.asked.add(key)
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.asked.add(str(key))
+        return super().__contains__(key)
+
+    def not_understood(self) -> tuple[str, ...]:
+        """The options that may change memory or time, and that nobody asked for."""
+        others = (key for key in self if key not in self.asked)
+        return tuple(key for key in others if not (_LAUNCHES.fullmatch(key) or _CHANGES_NOTHING.fullmatch(key)))
 
 
 def is_command(text: str) -> bool:
@@ -57,28 +117,106 @@ def options(text: str) -> dict[str, str]:
             name = name.replace("-", "_")
             found[name] = value if equals else "true"
             name = "" if equals else name
+        elif word.endswith(".py"):
+            name = ""  # the script, behind an option of its launcher without a value
         elif name:
             found[name] = word if found[name] == "true" else f"{found[name]},{word}"
             name = name if name in _LISTS else ""
     return found
 
 
+def program(text: str) -> str | None:
+    """The program whose options a command's script takes: a kind of file, `"Megatron-LM"`, or None for another."""
+    given = options(text).keys()
+    if given & {"tensor_model_parallel_size", "num_attention_heads"}:
+        return "Megatron-LM"
+    line = _one_line(text)
+    if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
+        return "LLaMA-Factory"
+    if not given & _OF_A_TRAINER:
+        return None
+    return "TRL" if given & _OF_TRL or _TRL.search(line) else "Trainer"
+
+
 def read(text: str) -> Reading:
     """The facts of a command. Raises `EngineError` for a value that the program would refuse."""
-    given: dict[str, Any] = options(text)
+    given = _Asked(options(text))
+    kind = program(text)
+    launched, missing = _launched(given)
+    if kind == "Megatron-LM":
+        return Reading("command", launched.joined(_megatron(given)))
+    dialect = next((one for one in trainers.DIALECTS if one.kind == kind), None)
+    named_file = _settings_file(text, given)
+    if dialect is None:
+        missing.append(named_file or "The script's own settings are not in it: add its file.")
+        return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
+    inside = trainers.read(given, dialect)
+    by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
+    if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
+        by_default = by_default.completed(Facts(sequence=1024))
+    if named_file:
+        # That file says the rest, and not the program's defaults.
+        missing.append(named_file)
+        by_default = Facts()
+    said = inside.facts.without(inside.silent)
+    facts = said.joined(launched.without({"compute"} & said.said().keys()))
+    missing += [*inside.missing, *_not_understood(given.not_understood())]
+    return Reading(
+        "command",
+        facts.completed(by_default),
+        keys=inside.keys,
+        silent=frozenset(by_default.said().keys() - facts.said().keys()),
+        missing=tuple(missing),
+    )
+
+
+def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
+    """What the program says that starts the processes: how many, and with accelerate what they divide."""
     per_node = next((given[name] for name in _PROCESSES if name in given), None)
-    nodes = _nodes(given.get("nnodes", given.get("num_nodes", given.get("num_machines"))))
+    nodes = _nodes(next((given[name] for name in _NODES if name in given), None))
+    if per_node is None and (slots := re.fullmatch(r"[\w.-]+:(\d+(?:,\d+)*)", str(given.get("include", "")))):
+        per_node = slots[1].count(",") + 1  # the cards of one machine, which DeepSpeed's launcher is told by number
     here = None if per_node in ("gpu", "auto") else values.count("nproc-per-node", per_node)
     devices = here * (nodes or 1) if here else values.count("num-processes", given.get("num_processes"))
-    facts = Facts(devices=devices, nodes=nodes)
-    if "tensor_model_parallel_size" in given or "num_attention_heads" in given:
-        return Reading("command", facts.joined(_megatron(given)))
-    program = "LLaMA-Factory" if "finetuning_type" in given else "TRL"
-    dialect = next(one for one in trainers.DIALECTS if one.kind == program)
-    if not dialect.marks & given.keys():
-        return Reading("command", facts, missing=("The script's own settings are not in it: add its file.",))
-    inside = trainers.read(given, dialect)
-    return Reading("command", facts.joined(inside.facts), keys=inside.keys, missing=inside.missing)
+    facts, missing = Facts(devices=devices, nodes=nodes), []
+    if "config_file" in given:
+        missing.append("It names accelerate's file, which says what is divided: add that file too.")
+    how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
+    if how or "mixed_precision" in given:
+        engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}
+        sharding = {key: given[key] for key in given if key.startswith("fsdp_")}
+        document = {
+            "mixed_precision": given.get("mixed_precision"),
+            "deepspeed_config": engine,
+            "fsdp_config": sharding,
+        }
+        inside = cluster_files.accelerate(document | ({"distributed_type": how.upper()} if how else {}))
+        facts = facts.joined(inside.facts)
+    return facts, missing
+
+
+def _settings_file(text: str, given: Mapping[str, Any]) -> str:
+    """A sentence on the file of settings that a command names; nothing where it names none."""
+    named = any(re.fullmatch(r"(?!-)\S+\.ya?ml", word) for word in _positional(text))
+    if not named and not str(given.get("config", "")).endswith((".yaml", ".yml", ".json")):
+        return ""
+    return "It names a file with the script's settings: add that file too."
+
+
+def _positional(text: str) -> Iterable[str]:
+    """The words of a command that follow no option."""
+    words = shlex.split(_one_line(text), comments=True)
+    return (word for before, word in zip(("", *words), words, strict=False) if not before.startswith("-"))
+
+
+def _not_understood(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A sentence on options that were not understood, with the first of their names; nothing where there are none."""
+    plain = [name for name in names if re.fullmatch(r"[a-z][a-z0-9_]{1,39}", name)]
+    told, more = plain[:MOST_TOLD], len(names) - len(plain[:MOST_TOLD])
+    if not names:
+        return ()
+    listed = ", ".join(f"--{name}" for name in told) + (f" and {more} more" if more and told else "")
+    return (f"Not understood of the command, and not counted: {listed or f'{more} of its options'}.",)
 
 
 def _nodes(value: object) -> int | None:

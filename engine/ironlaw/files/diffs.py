@@ -16,6 +16,7 @@ from ironlaw.files.words import words_of
 
 if TYPE_CHECKING:
     from ironlaw.answers.advice import Advice
+    from ironlaw.hardware.accelerators import Accelerator
 
 Edit = tuple[edits.Path, object]
 _SILENT = ("base_format", "keep_logits", "micro_batches")
@@ -26,14 +27,17 @@ _PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "LLaMA-Factory": {"bf16": {"pure_bf16": True}, "amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
     "TRL": {"bf16": {"bf16": True, "dtype": "bfloat16"}, "amp-bf16": {"bf16": True},
             "amp-fp16": {"fp16": True, "bf16": False}},
+    "Trainer": {"amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
 }  # fmt: skip
-_ATTENTION: Mapping[str, Mapping[str, object]] = {
-    "axolotl": {"flash_attention": True},
-    "LLaMA-Factory": {"flash_attn": "fa2"},
-    "TRL": {"attn_implementation": "flash_attention_2"},
-}
+_ATTENTION: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    "axolotl": {"flash_attention_2": {"flash_attention": True}, "sdpa": {"sdp_attention": True}},
+    "LLaMA-Factory": {"flash_attention_2": {"flash_attn": "fa2"}, "sdpa": {"flash_attn": "sdpa"}},
+    **{kind: {name: {"attn_implementation": name} for name in ("flash_attention_2", "sdpa")}
+       for kind in ("TRL", "Trainer")},
+}  # fmt: skip
+"""How a program is told to call an implementation of fused attention (`ironlaw.files.launch.fused_attention`)."""
 _FUSED_LOSS = {"axolotl": "liger_fused_linear_cross_entropy", "LLaMA-Factory": "enable_liger_kernel",
-               "TRL": "use_liger_kernel"}  # fmt: skip
+               "TRL": "use_liger_kernel", "Trainer": "use_liger_kernel"}  # fmt: skip
 _ADAPTERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "axolotl": {
         "lora": {"adapter": "lora", "lora_r": 16, "lora_alpha": 32, "lora_target_linear": True},
@@ -45,35 +49,39 @@ _ADAPTERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         "qlora": {"load_in_4bit": True, "use_bnb_nested_quant": True},
     },
 }
-"""What makes a training one of adapters, and what makes that one over 4 bits."""
+"""What makes a training one of adapters, and what makes that one over 4 bits; other scripts have no such options."""
 
 
 class _UnwritableError(Exception):
     """No setting of this file says it."""
 
 
-def diff(text: str, change: Advice | Mapping[str, Any], name: str = "settings") -> str | None:
+def diff(
+    text: str, change: Advice | Mapping[str, Any], name: str = "settings", chip: Accelerator | None = None
+) -> str | None:
     """A unified diff that makes a change in a file; None where the file has no setting for it.
 
     Args:
         text: The file as it was pasted: of axolotl, LLaMA-Factory, TRL, DeepSpeed, accelerate, or a launch command.
         change: Advice, or words of `ironlaw.setup` with their new values.
         name: Its name in the diff.
+        chip: What it trains on, which says what implementation of attention to ask for.
     """
-    after = edited(text, change)
+    after = edited(text, change, chip)
     if after is None or after == text:
         return None
     lines = difflib.unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def edited(text: str, change: Advice | Mapping[str, Any]) -> str | None:
-    """The file with the change made in it; None where it has no setting for it."""
+def edited(text: str, change: Advice | Mapping[str, Any], chip: Accelerator | None = None) -> str | None:
+    """The file, for a chip, with the change made in it; None where it has no setting for it."""
     words = change if isinstance(change, Mapping) else change.words
     try:
         reading = read(text)
         after: str | None = text
-        for path, value in _edits(reading, _document(reading, text), words):
+        kind = str(command_line.program(text)) if reading.kind == "command" else reading.kind
+        for path, value in _edits(kind, reading, _document(reading, text), words, chip):
             after = after and edits.set_value(reading.kind, after, path, value)
         return after if after and _says(reading, read(after), words) else None
     except (EngineError, _UnwritableError):
@@ -104,23 +112,20 @@ def _words(reading: Reading) -> dict[str, Any]:
     return {**_DEFAULTS, **found}
 
 
-def _edits(reading: Reading, document: Mapping[str, Any], words: Mapping[str, Any]) -> Iterator[Edit]:
-    kind = reading.kind
-    if kind == "command":
-        kind = "LLaMA-Factory" if "finetuning_type" in document else "TRL"
-        if "num_attention_heads" in document or "tensor_model_parallel_size" in document:
-            kind = "command"
+def _edits(
+    kind: str, reading: Reading, document: Mapping[str, Any], words: Mapping[str, Any], chip: Accelerator | None
+) -> Iterator[Edit]:
     if words.get("micro_batches", 1) > 1:
         raise _UnwritableError
     for word in words:
-        if word in _SILENT:
+        if word in _SILENT or (word == "lora_rank" and "method" in words):
             continue
         if kind == "DeepSpeed":
             yield _of_deepspeed(word, words[word])
         elif kind == "accelerate":
             yield _of_accelerate(document, word, words[word])
         elif kind in _FUSED_LOSS:
-            yield from _of_trainer(kind, reading, document, words, word)
+            yield from _of_trainer(kind, reading, document, words, word, chip)
         else:
             raise _UnwritableError
 
@@ -166,7 +171,12 @@ def _of_accelerate(document: Mapping[str, Any], word: str, value: Any) -> Edit:
 
 
 def _of_trainer(
-    kind: str, reading: Reading, document: Mapping[str, Any], words: Mapping[str, Any], word: str
+    kind: str,
+    reading: Reading,
+    document: Mapping[str, Any],
+    words: Mapping[str, Any],
+    word: str,
+    chip: Accelerator | None,
 ) -> Iterator[Edit]:
     value = words[word]
     found: dict[str, object] = {}
@@ -184,20 +194,32 @@ def _of_trainer(
     elif word == "loss" and value != "full":
         found = _fused_loss(kind, document)
     elif word == "attention" and value == "flash":
-        found = {**_ATTENTION[kind], **{key: False for key in ("eager_attention", "sdp_attention") if key in document}}
-        found = {"attn_implementation": "flash_attention_2"} if "attn_implementation" in document else found
+        found = _attention(kind, document, chip)
     elif word == "precision" and "method" in words:
         return  # adapters are trained under autocast as it is
     elif word == "precision":
         found = {**_PRECISIONS[kind].get(value, {})}
     elif word == "method" and value in ("lora", "qlora"):
-        ways = _ADAPTERS[kind]
-        has_adapter = reading.facts.method not in (None, "full")
-        found = {} if has_adapter else dict(ways["lora"])
-        found |= ways["qlora"] if value == "qlora" else {}
+        found = _adapter(kind, reading, words)
     if not found:
         raise _UnwritableError
     yield from (((key,), one) for key, one in found.items())
+
+
+def _attention(kind: str, document: Mapping[str, Any], chip: Accelerator | None) -> dict[str, object]:
+    name = launch.fused_attention(chip) if chip else "flash_attention_2"
+    others: dict[str, object] = {key: False for key in ("eager_attention", "sdp_attention") if key in document}
+    return {"attn_implementation": name} if "attn_implementation" in document else {**others, **_ATTENTION[kind][name]}
+
+
+def _adapter(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str, object]:
+    """An adapter of the rank that the words say, over 4 bits where they ask for QLoRA; nothing where none is added."""
+    ways = _ADAPTERS.get(kind, {"lora": {}, "qlora": {}})
+    found = {} if reading.facts.method not in (None, "full") else dict(ways["lora"])
+    found |= ways["qlora"] if words["method"] == "qlora" else {}
+    if rank := words.get("lora_rank"):
+        found |= {key: rank for key in ("lora_r", "lora_rank") if key in found}
+    return found
 
 
 def _optimizer(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str, object]:

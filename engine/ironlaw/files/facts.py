@@ -1,12 +1,13 @@
 """What a file of somebody's run says: the settings and the measurements that were understood, and nothing else of it.
 
 Facts are numbers and names that the engine knows. No text of a file is kept: its paths and keys never leave `read`. Of
-a model that the engine does not know its name on the hub is told back (`Reading.missing`), and goes no further.
+a model that the engine does not know its name on the hub is told back (`Reading.missing`), and of a command the names
+of options that were not understood, never their values. Both go no further.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
@@ -14,8 +15,8 @@ from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
-    "config.json", "axolotl", "LLaMA-Factory", "TRL", "DeepSpeed", "accelerate", "command", "out of memory",
-    "nvidia-smi", "log", "safetensors",
+    "config.json", "axolotl", "LLaMA-Factory", "TRL", "Trainer", "DeepSpeed", "accelerate", "command",
+    "out of memory", "nvidia-smi", "log", "safetensors",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -120,6 +121,15 @@ class Facts:
                 raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because="as another file says")
         return replace(self, **theirs)  # type: ignore[arg-type]
 
+    def without(self, names: Collection[str]) -> Facts:
+        """The facts but those of these names."""
+        return Facts(**{name: value for name, value in self.said().items() if name not in names})  # type: ignore[arg-type]
+
+    def completed(self, other: Facts) -> Facts:
+        """These facts, and of another's those of which these say nothing."""
+        mine = self.said()
+        return replace(self, **{name: value for name, value in other.said().items() if name not in mine})  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
@@ -160,10 +170,11 @@ class Reading:
 
     Attributes:
         kind: What it is.
-        facts: Its settings.
+        facts: Its settings, and what its program does where it is silent.
         measured: Its measurements, if it has any.
         keys: For a fact, the key that says it, so that a change can be written back.
-        missing: What it leaves to another file, in sentences.
+        silent: Names of the facts that it does not say: its program's defaults. Another file that says them is right.
+        missing: What it leaves to another file or to the reader, in sentences.
         config: A model's `config.json`, when the text is one.
         tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
     """
@@ -172,6 +183,7 @@ class Reading:
     facts: Facts = Facts()
     measured: Observed | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
     missing: tuple[str, ...] = ()
     config: Mapping[str, object] | None = None
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

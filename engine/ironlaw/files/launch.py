@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.config.resolved import Setup
 from ironlaw.files import values
+from ironlaw.hardware.accelerators import Accelerator
 from ironlaw.models.layers import Attention, FeedForward
 
 Settings = Mapping[str, Any]
@@ -53,6 +54,14 @@ def _keeps_its_formats(c: Setup) -> bool:
     return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
 
 
+def fused_attention(chip: Accelerator) -> str:
+    """The implementation that Trainers call for fused attention. FlashAttention 2 is for Ampere and later GPUs.
+
+    These are the ones with BF16 products; earlier ones have PyTorch's own fused kernels.
+    """
+    return "flash_attention_2" if chip.short_format == "bf16" else "sdpa"
+
+
 def nodes(c: Setup) -> tuple[int, int] | None:
     """Machines and devices on each; None where the last machine would have fewer."""
     size = c.cluster.node_size if c.cluster else c.devices
@@ -80,7 +89,7 @@ def trainer(c: Setup) -> Settings | None:
         "fp16": compute == "fp16",
         "optim": optimizer,
         "gradient_checkpointing": c.checkpointing.kind == "full",
-        "attn_implementation": "eager" if c.attention.kernel == "standard" else "flash_attention_2",
+        "attn_implementation": "eager" if c.attention.kernel == "standard" else fused_attention(c.chip),
     }
     if c.loss.in_pieces:
         found["use_liger_kernel"] = True

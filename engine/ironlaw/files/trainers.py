@@ -1,15 +1,18 @@
-"""Settings of axolotl, LLaMA-Factory and of `transformers`' and TRL's trainers, as their YAML files say them.
+"""Settings of axolotl, LLaMA-Factory and of `transformers`' and TRL's trainers, as their files and commands say them.
 
-What a program does when a file is silent is part of what the file says: axolotl and LLaMA-Factory load a model in its
-16-bit format; LLaMA-Factory and TRL's trainers recompute activations unless told otherwise; TRL cuts sequences to 1,024
-tokens and computes in BF16. Sources: the argument classes of the programs, read in November 2026.
+What a program does when a file is silent is part of what the file says (`Reading.silent`): without a word of adapters
+axolotl, TRL's and `transformers`' trainers train every weight, and LLaMA-Factory trains adapters; axolotl and
+LLaMA-Factory load a model in its 16-bit format; LLaMA-Factory and TRL's trainers recompute activations unless told
+otherwise, `transformers`' does not; TRL cuts sequences to 1,024 tokens and computes in BF16. Sources: the argument
+classes of the programs, read in November 2026.
 """
 
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.config.words import LONGEST_NAME
@@ -18,6 +21,7 @@ from ironlaw.files import values
 from ironlaw.files.facts import Attention, Facts, Format, Kind, Reading
 
 Document = Mapping[str, Any]
+Found = dict[str, Any]
 Convert = Callable[[str, object], object]
 _SWITCH, _COUNT, _AMOUNT = values.switch, values.count, values.amount
 _COMMON: dict[str, tuple[str, Convert]] = {
@@ -31,6 +35,13 @@ _COMMON: dict[str, tuple[str, Convert]] = {
     "micro_batch": ("per_device_train_batch_size", _COUNT),
 }
 """Fact -> the key that `transformers` gives it, and how its value is read."""
+_LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_max_length", "cutoff_len")
+_OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
+_MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
+"""What scripts around a Trainer call the same."""
+_FOUR_BITS = ("q_lora", "use_qlora", "qlora")
+_ADAPTERS = ("use_peft", "use_lora", "lora_enable")
+"""Switches by which such scripts train adapters, over four bits or over the model as it is."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +52,20 @@ class Dialect:
         kind: The program.
         marks: Keys that only its files have.
         keys: Fact -> its key and how its value is read, where it is one plain value.
-        model: The key of the model's name.
-        rest: The facts that follow from several keys, or from a key's absence.
+        models: The keys of the model's name, of which the first counts.
+        rest: The facts that follow from several keys.
+        silent: What the program does by default, of a document and the facts that it says; those that it says are
+            passed over.
+        others: Fact -> other keys for it, of which the first counts that has a value.
     """
 
     kind: Kind
     marks: frozenset[str]
     keys: Mapping[str, tuple[str, Convert]]
-    model: str
-    rest: Callable[[Document], Facts]
+    models: tuple[str, ...]
+    rest: Callable[[Document], Found]
+    silent: Callable[[Document, Found], Found]
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read(document: Document, dialect: Dialect) -> Reading:
@@ -58,27 +74,42 @@ def read(document: Document, dialect: Dialect) -> Reading:
     Raises:
         EngineError: A value is none of those that the program takes.
     """
-    plain = {fact: convert(key, document.get(key)) for fact, (key, convert) in dialect.keys.items()}
-    name = document.get(dialect.model)
-    rest = dialect.rest(document)
-    steps = values.count("max_steps", None if document.get("max_steps") == -1 else document.get("max_steps"))
-    found = {**rest.said(), **{fact: value for fact, value in plain.items() if value is not None}}
+    keys = {fact: _key(document, key, dialect.others.get(fact, ())) for fact, (key, _) in dialect.keys.items()}
+    plain = {fact: convert(keys[fact], document.get(keys[fact])) for fact, (_, convert) in dialect.keys.items()}
+    name = document.get(_key(document, dialect.models[0], dialect.models[1:]))
+    steps = document.get("max_steps")
+    plain["steps"] = values.count("max_steps", None if steps in (-1, "-1") else steps)
+    named = {fact: value for fact, value in {**dialect.rest(document), **plain}.items() if value is not None}
+    silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
+    found = {**silent, **named}
     if found.get("method") in ("full", "freeze"):
         found.pop("rank", None)  # a rank without an adapter trains nothing
-    facts = Facts(**{**found, "model": values.model(name), "steps": steps})  # type: ignore[arg-type]
-    keys = {fact: key for fact, (key, _) in dialect.keys.items()}
-    return Reading(dialect.kind, facts, keys=keys, missing=tuple(_missing(document, name, facts)))
+    facts = Facts(**{**found, "model": values.model(name)})
+    said = facts.said().keys()
+    return Reading(
+        dialect.kind, facts, keys=keys, silent=frozenset(silent.keys() & said), missing=_missing(document, name, facts)
+    )
 
 
-def _missing(document: Document, name: object, facts: Facts) -> list[str]:
+def _key(document: Document, key: str, others: tuple[str, ...]) -> str:
+    """The first of the keys that has a value in a document; `key` where none has."""
+    return next((one for one in (key, *others) if document.get(one) not in values.ABSENT), key)
+
+
+def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
     told = []
     if name is not None and facts.model is None:
         told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
     if document.get("adapter") == "qlora" and 4 not in _bits(document):
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
-    if isinstance(document.get("deepspeed"), str) and document["deepspeed"] not in values.ABSENT:
+    if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
         told.append("It names a DeepSpeed file, which says what is divided: add that file too.")
-    return told
+    return tuple(told)
+
+
+def _is_file(value: object) -> bool:
+    """Whether a value is a file's name, and no switch."""
+    return isinstance(value, str) and value.lower() not in (*values.ABSENT, "true", "false")
 
 
 def _called(name: object) -> str:
@@ -89,7 +120,8 @@ def _called(name: object) -> str:
 
 def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
     """Facts of an adapter over weights of `bits` bits, if any are quantized."""
-    found: dict[str, Any] = {"method": "qlora" if 4 in bits else "dora" if document.get("use_dora") else "lora"}
+    plain = "dora" if values.switch("use_dora", document.get("use_dora")) else "lora"
+    found: dict[str, Any] = {"method": "qlora" if 4 in bits else plain}
     if 8 in bits:
         found["weights"] = "int8"
     double = document.get("double_quantization", document.get("bnb_4bit_use_double_quant"))
@@ -119,11 +151,17 @@ def _targets(value: object) -> tuple[str, ...] | None:
         return None
     if value in ("all", "all-linear", ["all-linear"]):
         return ("all-linear",)
-    names = value.split(",") if isinstance(value, str) else value
-    plain = [str(one).strip() for one in names] if isinstance(names, (list, tuple)) else []
+    names = value.strip("[]").split(",") if isinstance(value, str) else value
+    plain = [str(one).strip(" \"'") for one in names] if isinstance(names, (list, tuple)) else []
     if not plain or not all(one.replace("_", "").replace(".", "").isalnum() and len(one) <= 40 for one in plain):
         raise EngineError("targets of LoRA", value, "names of modules, such as q_proj, or all-linear")
     return tuple(plain)
+
+
+def _compute(document: Document) -> Found:
+    """The format of products, where `bf16` or `fp16` says something."""
+    said = document.get("bf16") == "auto" or any(document.get(key) not in values.ABSENT for key in ("bf16", "fp16"))
+    return {"compute": _format(document)} if said else {}
 
 
 def _format(document: Document) -> Format:
@@ -165,17 +203,14 @@ def _sharding(document: Document) -> dict[str, Any]:
     return {"runtime": "fsdp", "zero": 2 if part else 3, "offload_parameters": away, "offload_optimizer": away}
 
 
-def _axolotl(document: Document) -> Facts:
+def _axolotl(document: Document) -> Found:
     adapter = document.get("adapter")
-    compute = _format(document)
-    found: dict[str, Any] = {"compute": compute, "method": "full", "stage": "sft", "checkpointing": False}
-    divided = _sharding(document)
-    # The weights that are trained whole are loaded in the format of products; under FSDP accelerate makes them FP32.
-    found["weights"] = "fp32" if divided and adapter in values.ABSENT else compute
+    found: dict[str, Any] = _compute(document)
+    linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
+    targets = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
     if adapter not in values.ABSENT:
-        found |= _adapter({**document, "use_dora": document.get("peft_use_dora")}, _axolotl_bits(document))
-        linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
-        found["targets"] = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
+        found |= _adapter(ChainMap({"use_dora": document.get("peft_use_dora")}, document), _axolotl_bits(document))  # type: ignore[arg-type]
+        found["targets"] = targets
     elif document.get("unfrozen_parameters"):
         found["method"] = "freeze"
     for key, name in (("flash_attention", "flash"), ("sdp_attention", "sdpa"), ("eager_attention", "eager")):
@@ -194,58 +229,98 @@ def _axolotl(document: Document) -> Facts:
         found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
     fused = ("liger_fused_linear_cross_entropy", "cut_cross_entropy", "unsloth_cross_entropy_loss")
     found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused)
-    return Facts(**{**found, **_optimizer(document, "optimizer"), **divided})
+    return {**found, **_optimizer(document, "optimizer"), **_sharding(document)}
+
+
+def _axolotl_silent(document: Document, named: Found) -> Found:
+    compute, whole = named.get("compute", "fp32"), named.get("method") in (None, "freeze")
+    # The weights that are trained whole are loaded in the format of products; under FSDP accelerate makes them FP32.
+    weights = "fp32" if whole and named.get("runtime") == "fsdp" else compute
+    found = {"method": "full", "stage": "sft", "checkpointing": False, "compute": compute, "weights": weights}
+    return {**found, "micro_batch": 1, "sequence": 512}
 
 
 def _recomputes(what: str, value: object) -> bool | None:
     return True if isinstance(value, str) and value.startswith(("offload", "unsloth")) else values.switch(what, value)
 
 
-def _llama_factory(document: Document) -> Facts:
-    compute, method = _format(document), document.get("finetuning_type", "lora")
-    stage = document.get("stage", "sft")
+def _llama_factory(document: Document) -> Found:
+    method, stage = document.get("finetuning_type", "lora"), document.get("stage", "sft")
     kept = values.switch("disable_gradient_checkpointing", document.get("disable_gradient_checkpointing"))
     if method not in ("full", "freeze", "lora", "oft"):
         raise EngineError("finetuning_type", method, ("full", "freeze", "lora", "oft"))
-    pure = values.switch("pure_bf16", document.get("pure_bf16"))
-    found: dict[str, Any] = {
-        "compute": "bf16" if pure else compute,
-        "method": method if method != "oft" else "lora",
-        # Trained weights are cast to FP32 unless the file asks for pure BF16.
-        "weights": "bf16" if pure else "fp32" if method in ("full", "freeze") else compute,
-        "checkpointing": not kept,
-        "stage": {"pt": "pretrain", "rm": "reward"}.get(str(stage), stage),
-    }
+    found: dict[str, Any] = _compute(document)
+    if values.switch("pure_bf16", document.get("pure_bf16")):
+        found |= {"compute": "bf16", "weights": "bf16"}
+    if "finetuning_type" in document:
+        found["method"] = method if method != "oft" else "lora"
+    if kept is not None:
+        found["checkpointing"] = not kept
+    found["stage"] = {"pt": "pretrain", "rm": "reward"}.get(str(stage), stage)
     if found["stage"] not in ("pretrain", "sft", "dpo", "kto", "reward", "ppo"):
         raise EngineError("stage", stage, ("pt", "sft", "rm", "ppo", "dpo", "kto"))
+    bits, targets = values.count("quantization_bit", document.get("quantization_bit")), document.get("lora_target")
     if method == "lora":
-        bits = values.count("quantization_bit", document.get("quantization_bit"))
-        found |= _adapter(document, (bits,) if bits else ())
-        found["targets"] = _targets(document.get("lora_target", "all"))
+        adapter = _adapter(document, (bits,) if bits else ())
+        if "method" not in found and adapter["method"] == "lora":
+            del adapter["method"]  # by default
+        found |= adapter
+        found["targets"] = _targets("all" if targets is None else targets)
     found["attention"] = _attention(document.get("flash_attn", "auto"))
     found["fused_loss"] = bool(values.switch("enable_liger_kernel", document.get("enable_liger_kernel")))
-    return Facts(**{**found, **_optimizer(document, "optim"), **_sharding(document)})
+    return {**found, **_optimizer(document, "optim"), **_sharding(document)}
 
 
-def _trl(document: Document) -> Facts:
-    if document.get("bf16") in values.ABSENT and not values.switch("fp16", document.get("fp16")):
-        document = {**document, "bf16": True}
+def _llama_factory_silent(document: Document, named: Found) -> Found:
+    compute, method = named.get("compute", "fp32"), named.get("method", "lora")
+    # Trained weights are cast to FP32 unless the file asks for pure BF16.
+    weights = "fp32" if method in ("full", "freeze") else compute
+    found = {"method": method, "checkpointing": True, "compute": compute, "weights": weights}
+    return {**found, "micro_batch": 8, "sequence": 2048, "rank": 8}
+
+
+def _adapted(document: Document) -> bool | None:
+    """Whether the options of a Trainer's script ask for adapters; None where they do not say."""
+    asked = [values.switch(key, document.get(key)) for key in (*_FOUR_BITS, *_ADAPTERS)]
+    if any(asked) or _bits(document):
+        return True
+    ranked = any(document.get(key) not in values.ABSENT for key in ("lora_r", "lora_rank"))
+    return False if False in asked else ranked or None
+
+
+def _of_a_script(document: Document) -> Found:
+    """What the options of `transformers`' Trainer, of TRL and of scripts around them say."""
     kept = document.get("dtype", document.get("torch_dtype"))
     formats: dict[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-    found: dict[str, Any] = {"compute": _format(document), "method": "full", "weights": formats.get(str(kept))}
-    found |= {"checkpointing": True, "sequence": 1024, "stage": "sft"}
-    if document.get("max_seq_length") is not None:
-        found["sequence"] = values.count("max_seq_length", document["max_seq_length"])
-    if values.switch("use_peft", document.get("use_peft")) or document.get("lora_r") is not None:
-        # Its own key for double quantization, which it leaves out where its file is silent.
+    found: dict[str, Any] = {**_compute(document), "weights": formats.get(str(kept))}
+    targets = _targets(document.get("lora_target_modules"))
+    adapted = _adapted(document)
+    if adapted is False:
+        found["method"] = "full"
+    elif adapted:
+        short = any(values.switch(key, document.get(key)) for key in _FOUR_BITS)
+        asked = values.count("bits", document.get("bits"))
+        bits = (*_bits(document), *((4,) if short else ()), *((asked,) if asked else ()))
+        # TRL's own key for double quantization, which it leaves out where its file is silent.
         nested = document.get("use_bnb_nested_quant", False)
-        found |= _adapter({"double_quantization": nested, **document}, _bits(document))
-        found["targets"] = _targets(document.get("lora_target_modules"))
+        found |= _adapter(ChainMap(document, {"double_quantization": nested}), bits)  # type: ignore[arg-type]
+        found["targets"] = targets
     found["attention"] = _attention(document.get("attn_implementation"))
+    if any(values.switch(key, document.get(key)) for key in ("use_flash_attn", "use_flash_attention_2")):
+        found["attention"] = "flash"
     kwargs = document.get("gradient_checkpointing_kwargs")
     if isinstance(kwargs, Mapping):
         found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
-    return Facts(**{**found, **_optimizer(document, "optim"), **_sharding(document)})
+    return {**found, **_optimizer(document, "optim"), **_sharding(document)}
+
+
+def _trl_silent(document: Document, named: Found) -> Found:
+    found = {"method": "full", "compute": "bf16", "checkpointing": True, "stage": "sft"}
+    return {**found, "micro_batch": 8, "sequence": 1024, "rank": 16}
+
+
+def _trainer_silent(document: Document, named: Found) -> Found:
+    return {"method": "full", "compute": "fp32", "checkpointing": False, "micro_batch": 8}
 
 
 DIALECTS = (
@@ -264,8 +339,9 @@ DIALECTS = (
             "tensor": ("tensor_parallel_size", _COUNT),
             "context": ("context_parallel_size", _COUNT),
         },
-        "base_model",
+        ("base_model",),
         _axolotl,
+        _axolotl_silent,
     ),
     Dialect(
         "LLaMA-Factory",
@@ -275,18 +351,32 @@ DIALECTS = (
             "sequence": ("cutoff_len", _COUNT),
             "rank": ("lora_rank", _COUNT),
         },
-        "model_name_or_path",
+        ("model_name_or_path",),
         _llama_factory,
+        _llama_factory_silent,
+    ),
+    Dialect(
+        "Trainer",
+        frozenset({"block_size", "model_max_length"}),
+        {**_COMMON, "sequence": ("block_size", _COUNT)},
+        _MODELS,
+        _of_a_script,
+        _trainer_silent,
+        {**_OTHERS, "sequence": _LENGTHS},
     ),
     Dialect(
         "TRL",
         frozenset({"per_device_train_batch_size", "max_length", "max_seq_length", "dataset_name", "use_peft"}),
         {**_COMMON, "sequence": ("max_length", _COUNT)},
-        "model_name_or_path",
-        _trl,
+        _MODELS,
+        _of_a_script,
+        _trl_silent,
+        {**_OTHERS, "sequence": _LENGTHS},
     ),
 )
 """The programs, those with the most telling keys first."""
+KINDS = frozenset(one.kind for one in DIALECTS)
+"""Their names."""
 
 
 def dialect_of(document: Document) -> Dialect | None:

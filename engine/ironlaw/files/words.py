@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 from ironlaw.core.errors import MISSING, EngineError
-from ironlaw.files import values
+from ironlaw.files import trainers, values
 from ironlaw.files.facts import Facts, Format, Reading
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
@@ -62,7 +62,9 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
         EngineError: Files contradict each other, or none says which model is trained.
     """
     read, given = tuple(readings), dict(given or {})
-    facts = reduce(Facts.joined, (reading.facts for reading in read), Facts())
+    facts, silent = facts_of(read)
+    if "method" in given:
+        facts = replace(facts, method=given["method"])
     assumed: list[str] = []
     words: dict[str, Any] = {"model": facts.model, "gpu": facts.gpu}
     config = next((reading.config for reading in read if reading.config is not None), None)
@@ -74,7 +76,8 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
         kind = config.get("model_type")
         name = values.model(config.get("_name_or_path")) or (kind if kind in FAMILIES else "model")
         words["model"] = from_config(config, str(name))
-    words |= _step(facts, assumed, given) | _method(facts, assumed)
+    words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
+    assumed += _by_default(facts, silent - given.keys())
     words |= _division(facts, {**facts.said(), **given}, assumed)
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
@@ -83,7 +86,8 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
         raise EngineError("gpu", MISSING, ("a name that the engine knows", "the table of nvidia-smi"))
     # With everything from files there, a sentence on what is missing in one of them says nothing any more.
     known = config is not None or facts.model is not None
-    missing = [line for reading in read for line in reading.missing if not _answered(line, facts, known=known)]
+    kinds = {reading.kind for reading in read}
+    missing = [line for reading in read for line in reading.missing if not _answered(line, facts, kinds, known=known)]
     if tensors := {name: shape for reading in read for name, shape in reading.tensors.items()}:
         missing.append(_audited(tensors, words["model"]))
     stands = words["model"] if isinstance(words["model"], str) else words["model"].name
@@ -104,18 +108,53 @@ def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
     )
 
 
-def _answered(line: str, facts: Facts, *, known: bool) -> bool:
-    return ("config.json" in line and known) or ("DeepSpeed" in line and facts.runtime == "deepspeed")
+def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
+    answers = {
+        "config.json": known,
+        "DeepSpeed file": facts.runtime == "deepspeed",
+        "accelerate's file": "accelerate" in kinds,
+        "script's": bool(kinds & trainers.KINDS),
+    }
+    return any(there and about in line for about, there in answers.items())
 
 
-def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
+def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
+    """What files say together, with the names of the facts that none says: defaults of their programs.
+
+    Raises:
+        EngineError: Files contradict each other.
+    """
+    # A trainer's file knows its program better than the command that starts it.
+    read = sorted(readings, key=lambda reading: reading.kind == "command")
+    said = reduce(Facts.joined, (reading.facts.without(reading.silent) for reading in read), Facts())
+    facts = reduce(Facts.completed, (reading.facts for reading in read), said)
+    if facts.method in ("full", "freeze"):
+        facts = replace(facts, rank=None)
+    return facts, frozenset(facts.said().keys() - said.said().keys())
+
+
+def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
+    """A sentence on what no file says and programs do by default, where it changes the answer."""
+    told = {
+        "method": "LoRA is trained" if facts.method == "lora" else "everything is trained",
+        "rank": f"adapters of rank {facts.rank}",
+        "micro_batch": f"{facts.micro_batch} sequence{'s' * (facts.micro_batch != 1)} a forward pass",
+        "sequence": f"{facts.sequence or 0:,} tokens a sequence",
+        "checkpointing": "every block is recomputed" if facts.checkpointing else "nothing is recomputed",
+        "compute": f"products in {str(facts.compute).upper()}",
+    }
+    parts = [text for name, text in told.items() if name in silent]
+    return [f"Not said, so as the program does by default: {', '.join(parts)}."] if parts else []
+
+
+def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Collection[str]) -> dict[str, Any]:
     """Batch, sequence, formats, kernels."""
     found: dict[str, Any] = {"batch": facts.micro_batch or 1, "sequence": facts.sequence or SEQUENCE}
     if facts.micro_batch is None and "batch" not in given:
         assumed.append("One sequence a forward pass: no file says how many.")
     if facts.sequence is None and "sequence" not in given:
         assumed.append(f"Sequences of {SEQUENCE:,} tokens: no file says how long they are.")
-    elif facts.sequence is not None and not facts.packing:
+    elif facts.sequence is not None and not facts.packing and "sequence" not in silent:
         assumed.append(f"Every sequence has {facts.sequence:,} tokens; shorter ones need less.")
     found["precision"] = _precision(facts)
     found["optimizer"], found["update"] = facts.optimizer, facts.update
@@ -134,7 +173,7 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[st
 def _precision(facts: Facts) -> str | None:
     if facts.compute is None:
         return None
-    everything, stage = facts.method in (None, "full", "freeze"), facts.zero or 0
+    everything, stage = _everything(facts), facts.zero or 0
     if facts.runtime == "deepspeed" and everything:
         # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
         summed = facts.sums == "fp32" if facts.sums or stage else True
@@ -148,13 +187,18 @@ def _precision(facts: Facts) -> str | None:
     return _PRECISIONS.get((facts.weights, facts.compute))
 
 
+def _everything(facts: Facts) -> bool:
+    """Whether the weights of the model itself are trained."""
+    return facts.method in (None, "full", "freeze")
+
+
 def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
     if facts.method == "freeze":
         assumed.append("All layers are trained: which ones the file freezes is not read.")
     if facts.stage in ("dpo", "kto", "reward", "ppo", "grpo"):
         assumed.append("Only the model that is trained is counted: no reference model, no rewards, no generation.")
     if facts.method not in ("lora", "dora", "qlora"):
-        return {}
+        return {"method": "full" if facts.method else None}
     targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
     return {
         "method": "qlora" if facts.method == "qlora" else "lora",
@@ -183,7 +227,7 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
         found["zero"] = facts.zero
         if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
             found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
-        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1:
+        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1 and _everything(facts):
             found["runtime"] = "deepspeed"
     assumed += _not_counted(facts)
     return found
@@ -203,8 +247,22 @@ def _not_counted(facts: Facts) -> list[str]:
         for what, value in (("Context parallelism", facts.context), ("Expert parallelism", facts.expert))
         if (value or 1) > 1
     ]
-    if facts.offload_parameters:
-        found.append("Parameters are counted on the device: those in host memory come and go.")
-    if facts.runtime == "deepspeed" and (facts.zero or 0) > 1:
+    if facts.runtime != "deepspeed":
+        if facts.offload_parameters:
+            found.append("Parameters are counted on the device: those in host memory come and go.")
+        return found
+    stays = [
+        what
+        for what, away in (
+            ("the weights (offload_param)", facts.offload_parameters),
+            ("FP32 weights and gradients (offload_optimizer)", facts.offload_optimizer and _everything(facts)),
+        )
+        if away
+    ]
+    if stays:
+        found.append(f"DeepSpeed takes {' and '.join(stays)} to host memory too; here they are counted on the card.")
+    if (facts.zero or 0) > 1:
         found.append("DeepSpeed's buffers are not counted: ZeRO 2 and 3 divide here as PyTorch's FSDP does.")
+    elif not _everything(facts):
+        found.append("DeepSpeed's buffers are not counted beside adapters.")
     return found

@@ -146,6 +146,25 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
   });
 
+  once("plan: a command without adapters trains everything, a later one takes its place, and a reset takes the texts away", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    const texts = () => browser.eval(() => [...document.querySelectorAll(".il-reader__texts li")].map((one) => one.textContent?.trim()));
+    const chosen = (/** @type {string} */ name) => browser.of(`${ACT} [data-choice="${name}"] input:checked`, (input) => input.dataset.value);
+    const first = await headline(browser);
+    await paste(browser, "model_name_or_path: meta-llama/Meta-Llama-3-8B\nfinetuning_type: full\ncutoff_len: 6000\nbf16: true\n");
+    await answered(browser, first);
+    assert.deepEqual([await texts(), await chosen("method")], [["LLaMA-Factory ×"], '"full"']);
+    const before = await headline(browser);
+    await paste(browser, 'torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --bf16 --fsdp "full_shard auto_wrap"');
+    await answered(browser, before);
+    assert.deepEqual([await texts(), await chosen("method"), await chosen("zero")], [["command ×"], '"full"', "3"]);
+    await browser.click(`${ACT} [data-action="reset"]`);
+    await browser.click(`${ACT} [data-action="reset-yes"]`);
+    await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), 5_000, "no text");
+    assert.equal(await chosen("method"), '"lora"');
+  });
+
   once("plan: a log of full training stands among published runs, and a faster one stands higher", async (all) => {
     const { browser } = all;
     await openFullTraining(all);

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironlaw import setup
+from ironlaw import accelerator, setup
 from ironlaw.answers.advice import advice
 from ironlaw.files import read
 from ironlaw.files.diffs import diff, edited
@@ -143,3 +143,28 @@ def test_advice_for_a_pasted_file_comes_with_its_diff() -> None:
     told = advice(setup(**{**understood(TEXTS["axolotl"]), "gpu": "h200"}))
     diffs = [diff(TEXTS["axolotl"], one) for one in told]
     assert sum(one is not None for one in diffs) >= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "flash", "own"),
+    [
+        (
+            "base_model: gpt2\nmicro_batch_size: 1\neager_attention: true\n",
+            "flash_attention: true",
+            "sdp_attention: true",
+        ),
+        ("model_name_or_path: gpt2\nstage: sft\nflash_attn: disabled\n", "flash_attn: fa2", "flash_attn: sdpa"),
+        ("python train.py --bf16 --attn_implementation eager", "flash_attention_2", "--attn_implementation sdpa"),
+    ],
+)
+def test_fused_attention_is_asked_for_as_the_chip_has_it(text: str, flash: str, own: str) -> None:
+    change = {"attention": "flash"}
+    assert flash in str(edited(text, change))
+    assert flash in str(edited(text, change, accelerator("h100-sxm")))
+    assert own in str(edited(text, change, accelerator("t4")))
+    assert flash not in str(edited(text, change, accelerator("t4")))
+
+
+def test_a_script_without_options_of_adapters_is_given_none() -> None:
+    assert edited("torchrun run_clm.py --bf16", {"method": "lora"}) is None
+    assert "--use_peft" in str(edited("torchrun -m trl.scripts.sft --bf16", {"method": "lora"}))

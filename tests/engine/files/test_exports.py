@@ -83,6 +83,20 @@ def test_a_launch_line_is_a_whole_command_that_marks_what_is_the_readers() -> No
     assert [one.kind for _, one in parts(f"{alone}\n{file}")] == ["command", "axolotl"]
 
 
+@pytest.mark.parametrize(
+    ("gpu", "name"),
+    [("t4", "sdpa"), ("v100-32", "sdpa"), ("a100-40", "flash_attention_2"), ("rtx-4090", "flash_attention_2")],
+)
+def test_flash_attention_2_is_asked_for_on_cards_that_it_runs_on(gpu: str, name: str) -> None:
+    short = "amp-fp16" if name == "sdpa" else "amp-bf16"
+    words = trained(gpu=gpu, model="gpt2", sequence=1024, precision=short)
+    assert f" --attn_implementation {name} " in exports(words)["torchrun"]
+    sharded = exports({**words, "dp": 8, "zero": 3, "precision": "mixed" if short == "amp-fp16" else "mixed-bf16"})
+    assert all(f"attn_implementation: {name}" in text for kind, text in sharded.items() if kind == "fsdp")
+    plain = exports({**words, "attention": "standard"})["torchrun"]
+    assert " --attn_implementation eager " in plain
+
+
 @pytest.mark.parametrize(("name", "words"), [
     ("llama3-8b", "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
      "--kv-channels 128 --max-position-embeddings 8192 --position-embedding-type rope --normalization RMSNorm "

@@ -43,7 +43,7 @@ def test_what_is_expected_is_inside_and_needs_no_explanation() -> None:
     ("words", "told"),
     [
         ({"attention": "standard"}, "Eager attention costs"),
-        ({"checkpointing": "none"}, "No checkpointing costs"),
+        ({"checkpointing": "none"}, "No checkpointing saves"),
         ({"precision": "fp32"}, "Computing in FP32 costs"),
     ],
     ids=str,

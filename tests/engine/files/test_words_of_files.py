@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ironlaw import setup
@@ -26,9 +28,9 @@ def words(*texts: str, **given: object) -> Understood:
 def test_files_complete_each_other() -> None:
     found = words(RUN, NODE, ZERO)
     assert found.words == {
-        "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 2048, "precision": "mixed-bf16",
-        "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1, "node_size": 8,
-        "runtime": "deepspeed",
+        "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 512, "precision": "mixed-bf16",
+        "method": "full", "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1,
+        "node_size": 8, "runtime": "deepspeed",
     }  # fmt: skip
     asked = setup(**found.words)
     assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "mixed-bf16")
@@ -79,6 +81,50 @@ def test_what_no_file_says_is_asked_for(texts: tuple[str, ...], told: str) -> No
         words(*texts)
     with pytest.raises(EngineError, match="gpu is missing"):
         words_of([read(RUN)])
+
+
+def test_defaults_of_a_program_give_way_to_what_another_file_says_and_are_told() -> None:
+    # The JSON says BF16, accelerate says who recomputes, and the YAML, which is silent of both, contradicts neither.
+    silent = "base_model: meta-llama/Llama-3.1-8B\nmicro_batch_size: 2\n"
+    divides = (
+        "distributed_type: FSDP\nmixed_precision: bf16\nnum_processes: 8\n"
+        "fsdp_config:\n  fsdp_activation_checkpointing: true\n"
+    )
+    found = words(silent, divides)
+    assert (found.words["checkpointing"], found.words["precision"]) == ("full", "mixed-bf16")
+    assert "512 tokens a sequence" in " ".join(found.assumed)
+    assert "recomputed" not in " ".join(found.assumed)
+    # A command's defaults give way to a trainer's file, whichever is given first.
+    command = "torchrun --nproc-per-node 2 train.py --bf16"
+    adapters = "model_name_or_path: gpt2\nstage: sft\nfinetuning_type: lora\nlora_rank: 4\n"
+    for texts in ((command, adapters), (adapters, command)):
+        assert (words(*texts).words["method"], words(*texts).words["lora_rank"]) == ("lora", 4)
+        assert words(*texts).words["checkpointing"] == "full"
+
+
+def test_adapters_that_somebody_chose_keep_their_formats_beside_a_file_that_divides() -> None:
+    found = words(RUN, '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}', NODE, method="lora")
+    assert setup(**found.words).precision.name == "amp-bf16"
+    found = words(RUN, ZERO, NODE, method="lora")
+    assert setup(**found.words).framework.runtime != "deepspeed"
+    assert "DeepSpeed's buffers are not counted beside adapters." in found.assumed
+
+
+@pytest.mark.parametrize(
+    ("zero", "told"),
+    [
+        ({"offload_param": {"device": "cpu"}}, "takes the weights (offload_param) to host memory too"),
+        ({"offload_optimizer": {"device": "nvme"}}, "takes FP32 weights and gradients (offload_optimizer) to host"),
+        ({"reduce_bucket_size": 5e8}, "buffers are not counted"),
+        ({"zero_hpz_partition_size": 8}, "Not counted of DeepSpeed's file: zero_hpz_partition_size."),
+    ],
+)
+def test_what_deepspeed_s_file_asks_for_and_is_not_counted_is_said(zero: dict[str, object], told: str) -> None:
+    found = words(RUN, NODE, json.dumps({"zero_optimization": {"stage": 3, **zero}}))
+    lines = [line for line in (*found.assumed, *found.missing) if told in line]
+    assert len(lines) == 1
+    plain = words(RUN, NODE, json.dumps({"zero_optimization": {"stage": 3}}))
+    assert (told in " ".join(plain.assumed)) is ("buffers" in told)
 
 
 def test_what_is_left_out_of_the_count_is_said() -> None:

@@ -174,7 +174,7 @@ Control = Choice | Toggle | Slider | Note
 class Heard:
     """What an act has understood of the texts that a reader gave it.
 
-    labels: what each text is, in their order.
+    labels: what each text is, in their order; "" where it counts no more beside a later one, and goes.
     controls: the controls that it sets, by name.
     said: what else there is to know, a sentence each.
     """

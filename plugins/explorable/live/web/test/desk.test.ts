@@ -163,3 +163,32 @@ test("of a safetensors file the header alone is read, of a long text its end; wh
   for (const bad of [named("a.safetensors", "short"), named("a.safetensors", length.buffer, "{"), named("a.safetensors", "not a header at all")])
     await expect(textOf(bad)).rejects.toThrow("a.safetensors cannot be read: it does not begin with a safetensors header of at most 1 MB.");
 });
+
+test("a text that a later one replaces goes, and a reset takes all texts away, also one that is being read", async () => {
+  const waiting: (() => void)[] = [];
+  const here = desk((text) => new Promise((done) => waiting.push(() => done({ labels: text === "second" ? ["", "command"] : ["command"], controls: {}, said: ["told"] }))));
+  const around = new Around(here);
+  const box = here.host.querySelector("textarea") as HTMLTextAreaElement;
+  const read = async (text: string): Promise<void> => {
+    const before = waiting.length;
+    box.value = text;
+    here.host.querySelector<HTMLButtonElement>('[data-action="read"]')?.click();
+    await vi.waitFor(() => expect(waiting).toHaveLength(before + 1));
+  };
+  const texts = (): (string | null)[] => [...here.host.querySelectorAll(".il-reader__texts li")].map((one) => one.textContent);
+  await read("first");
+  waiting[0]?.();
+  await vi.waitFor(() => expect(texts()).toEqual(["command ×"]));
+  await read("second");
+  waiting[1]?.();
+  await vi.waitFor(() => expect(box.value).toBe(""));
+  expect(texts()).toEqual(["command ×"]);
+  await read("third");
+  around.clear();
+  expect([texts(), here.host.querySelector(".il-reader__said")?.textContent, box.value]).toEqual([[], "", ""]);
+  const set = vi.spyOn(here, "set");
+  waiting[2]?.();
+  await new Promise((done) => setTimeout(done));
+  expect(set).not.toHaveBeenCalled();
+  expect(texts()).toEqual([]);
+});

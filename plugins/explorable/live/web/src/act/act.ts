@@ -288,6 +288,7 @@ class ActPart implements Part {
     this.#moving = {};
     this.#memory = this.#fresh(this.#controls.reset());
     this.#bench.question?.clear();
+    this.#around?.clear();
     this.#apply();
     this.#answers.refreshIfNeeded();
   }

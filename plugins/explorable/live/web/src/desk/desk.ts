@@ -94,6 +94,11 @@ export class Around {
     this.#desk.host.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
+  /** The act starts again: what a reader gave it goes. */
+  clear(): void {
+    this.#reader?.clear();
+  }
+
   /** A hand begins to move, or moves on. */
   moving(): void {
     this.#suggestions?.pause();

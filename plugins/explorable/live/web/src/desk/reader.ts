@@ -32,6 +32,8 @@ export class Reader {
   readonly #problem = h("p", { class: "il-problem", role: "alert" });
   readonly #changes = h("details", { class: "il-details", hidden: true }, h("summary", {}, "Your files, changed to match"));
   #texts: Text[] = [];
+  /** Counts the times that all was taken away: what was being read then is not read any more. */
+  #cleared = 0;
 
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
@@ -53,6 +55,16 @@ export class Reader {
   /** Shows how the texts change with a state. */
   follow(state: State): void {
     if (this.#texts.length) void this.#rewrite(state);
+  }
+
+  /** Takes every text away, as where the act starts again. */
+  clear(): void {
+    this.#texts = [];
+    this.#cleared += 1;
+    this.#box.value = "";
+    setText(this.#problem, "");
+    this.#show([]);
+    this.#changes.hidden = true;
   }
 
   #readBox(): void {
@@ -115,10 +127,13 @@ export class Reader {
   }
 
   async #read(texts: readonly string[]): Promise<boolean> {
+    const cleared = this.#cleared;
     try {
       const heard = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
+      if (cleared !== this.#cleared) return true;
       if (!heard) return false;
-      this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" }));
+      // A text without a label counts no more beside the others.
+      this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" })).filter(({ label }) => label);
       this.#show(heard.said);
       this.#desk.set(heard.controls);
       return true;
