@@ -173,9 +173,9 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
     state = at(**controls)
     view = ACT.compute(state)
     sentence = view.tables["answer"].caption
-    peak = training_memory(setup_of(state)).peak.name
-    assert fullest_moment(peak) in sentence
-    assert {str(row["phase"]) for row in view.data["stack"] if row["said"] != row["phase"]} == {peak}
+    at_peak = training_memory(setup_of(state)).peak.name
+    assert fullest_moment(at_peak) in sentence
+    assert {str(row["phase"]) for row in view.data["stack"] if row["said"] != row["phase"]} == {at_peak}
     try:
         phases = memory_phases(setup_of(state))
     except EngineError:

@@ -14,8 +14,9 @@ from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
+from ironlaw.files.words import DIVIDED
 
-from .choices import CONTROLS, DIVIDED, MORE, setup_of
+from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
 from .view import compute
 
