@@ -49,6 +49,8 @@ export class Answers {
   readonly #baked: Wanted | null;
   /** Whether the page's address holds a state that nobody has read yet. */
   #unread = false;
+  /** The state whose frame is on the page: number, verdict and picture are of it, and what stands beside them is not. */
+  #framed: State | null = null;
   /** Is a moving hand followed, and does it rest by now? */
   #following = false;
   #rests = false;
@@ -120,6 +122,8 @@ export class Answers {
         // A frame leaves out tables and ledger, so after it the page shows no state completely.
         this.#shown = this.#painted = null;
         this.#paint.frame(view);
+        this.#framed = state;
+        if (this.#act.host.dataset.stale) this.#markStale();
         await this.#draw(view);
       }
     } catch (error) {
@@ -253,7 +257,7 @@ export class Answers {
 
   /** Shows a view. The state counts as shown only when the verdict and the feedback have followed. */
   async #showView(view: View, wanted: Wanted): Promise<void> {
-    this.#shown = null;
+    this.#shown = this.#framed = null;
     this.#painted = wanted;
     const { plays } = this.judge;
     const first = this.#act.host.dataset.live !== "true";
@@ -280,9 +284,9 @@ export class Answers {
 
   #markStale(): void {
     this.#paint.stale(
-      () => this.#unchanged,
+      () => this.#unchanged || (!this.#unread && equal(this.#act.state(), this.#framed)),
       () => this.#tellWhoRuns(),
-      !this.ready,
+      !this.ready || this.#act.host.dataset.stale !== undefined,
     );
   }
 

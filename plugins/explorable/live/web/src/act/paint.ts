@@ -115,7 +115,7 @@ export class Paint {
   }
 
   /** A new view is being computed: after a while what is shown fades, and says that it is of other settings, unless
-   * `baked` says that it is not out of date. `soon`: nobody can compute yet, so it fades at once. */
+   * `baked` says that it is not out of date. `soon`: at once, because nobody can compute yet. */
   stale(baked: () => boolean, late: () => void, soon: boolean): void {
     const mark = (): void => {
       this.#mark(baked() ? "baked" : "true");
