@@ -80,5 +80,5 @@ BOOK = Book(
     licenses=HERE / "theme/licenses",
     search=search_order.settings,
     finish=(search_later.postpone, app.write, social.write),
-    without_script="The engine answers the same questions in a shell: <code>python -m ironlaw explain --help</code>.",
+    without_script="The engine answers the same questions in a shell: <code>python -m ironlaw --help</code>.",
 )

@@ -22,6 +22,7 @@ from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS, MORE, setup_of, words_of
 from docs.acts.plan.give import exports
 from docs.acts.plan.labels import spell
+from docs.acts.plan.phases import fullest_moment
 from docs.acts.plan.take import read
 from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
@@ -172,6 +173,9 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
     state = at(**controls)
     view = ACT.compute(state)
     sentence = view.tables["answer"].caption
+    at_peak = training_memory(setup_of(state)).peak.name
+    assert fullest_moment(at_peak) in sentence
+    assert {str(row["phase"]) for row in view.data["stack"] if row["said"] != row["phase"]} == {at_peak}
     try:
         phases = memory_phases(setup_of(state))
     except EngineError:
@@ -541,3 +545,33 @@ def test_before_python_starts_the_page_says_of_the_plan_what_it_says_later(site:
     assert ACT.compute(START).success
     assert 'data-failed="false" data-reached="true"' in headline
     assert 'data-slot="headline-flag">Fits</span>' in headline
+
+
+def test_uncertain_says_whether_the_count_fits_and_why_it_may_be_otherwise() -> None:
+    seen = set()
+    for sequence in range(512, 16_384, 512):
+        view = ACT.compute(at(gpu="a100-40", batch=4, sequence=sequence, chunked=True))
+        if view.failure is None or view.failure.title != "Uncertain":
+            continue
+        more = float(view.headline.value) > float(view.headline.unit.split()[1])
+        seen.add(more)
+        if float(view.headline.value) != float(view.headline.unit.split()[1]):
+            assert ("By the count it does not fit" in view.failure.what) == more
+            assert ("Some published runs took less than their count." in view.failure.excess) == more
+    assert seen == {True, False}
+
+
+def test_no_row_of_a_machines_memory_says_nothing() -> None:
+    for optimizer in ("paged-adamw", "paged-adamw-8bit"):
+        rows = ACT.compute(at(optimizer=optimizer)).tables["answer"].rows
+        assert "0.0 GB" not in {str(cell) for row in rows for cell in row.values()}
+
+
+def test_money_is_the_product_of_what_its_sum_shows() -> None:
+    for controls in ({"gpu": "rtx-4060", "model": "Qwen/Qwen3-0.6B"}, {}, {"price": 2.5, "gpus": 4}):
+        view = ACT.compute(at(**controls))
+        (money,) = [row for row in view.tables["sums"].rows if row["a"] == "Money"]
+        days, unit, cards, price = re.match(r"([\d.]+) (\w+) × (\d+) cards? × ([\d.]+) USD", str(money["c"])).groups()  # type: ignore[union-attr]
+        hours = float(days) * {"days": 24, "hours": 1, "minutes": 1 / 60}[unit]
+        assert float(str(money["b"]).split()[0]) == pytest.approx(hours * int(cards) * float(price), rel=0.02)
+        assert ("costs to buy" in str(money["c"])) == (controls.get("gpu") == "rtx-4060")

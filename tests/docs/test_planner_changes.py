@@ -250,3 +250,41 @@ def test_a_pipeline_is_offered_where_its_stages_are_what_fits_many_small_cards()
     assert "Still uncertain" in offered[0].text
     assert after.readings["Verdict"] == "Uncertain"
     assert after.readings["A step"] != before.readings["A step"]
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"model": "meta-llama/Meta-Llama-3-8B", "gpu": "a100-40"},
+        {"model": "meta-llama/Meta-Llama-3-70B", "gpu": "h100-sxm", "gpus": 2},
+        {"model": "meta-llama/Meta-Llama-3-70B", "gpu": "h100-sxm", "gpus": 8, "sequence": 32_768},
+    ],
+    ids=str,
+)
+def test_more_cards_are_the_fewest_that_do_and_the_title_says_what_a_click_sets(
+    act: LoadedAct, controls: dict[str, Any]
+) -> None:
+    state = at(method="full", **controls)
+    (one,) = [one for one in suggested(act, state) if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
+    sets = {**state.controls, **one["controls"]}
+    named = re.search(r"\(ZeRO (\d)\)", one["title"])
+    assert (int(named[1]) if named else 0) == sets["zero"]
+    shared = re.search(r"every matrix among (\d+) of (\d+) devices", one["title"])
+    assert (int(shared[1]) if shared else 1) == sets["tp"]
+    assert f" {sets['gpus']} devices" in one["title"]
+    # What the page counts for fewer cards that only divide states does not fit, whatever they divide.
+    gpus = 2 * int(state.controls["gpus"])
+    while gpus < sets["gpus"]:
+        for zero in (1, 2, 3):
+            fewer = State("run", {**sets, "gpus": gpus, "zero": zero, "tp": 1})
+            assert ACT.compute(fewer).readings["Verdict"] != "Fits"
+        gpus *= 2
+
+
+def test_the_most_sequences_that_fit_say_how_fast_they_are(act: LoadedAct) -> None:
+    state = at()
+    (one,) = [one for one in suggested(act, state) if [*one["controls"]] == ["batch"]]
+    seconds = [
+        estimate(**words_of(at(batch=batch))).time.step_s / batch for batch in (1, int(one["controls"]["batch"]))
+    ]
+    assert f"{1 - seconds[1] / seconds[0]:.0%} faster a token" in one["text"]

@@ -12,7 +12,7 @@ from ironlaw.files.launch import nodes
 NOTED = 0.15
 """The share of a card's peak from which on logits are told of beside a larger part."""
 _LEAST = 0.05
-"""GB of weights from which on they are told."""
+"""GB of weights, and of a machine's own memory, from which on they are told."""
 
 
 def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
@@ -64,9 +64,9 @@ def _cards_of_a_machine(asked: Setup) -> int:
 
 
 def offloaded(asked: Setup, found: Estimate) -> str:
-    """GB that a machine's own memory keeps of what is offloaded; nothing where nothing is."""
+    """GB that a machine's own memory keeps of what is offloaded; nothing where that is none to speak of."""
     host = found.memory_bytes.host * _cards_of_a_machine(asked) / GB
-    return f"{host:.1f} GB" if host else ""
+    return f"{host:.1f} GB" if host >= _LEAST else ""
 
 
 def loading(asked: Setup) -> str:

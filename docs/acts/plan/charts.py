@@ -63,7 +63,7 @@ def memory() -> Any:
 
 
 def _legend() -> list[Any]:
-    """The names of the parts, in two rows above the bar."""
+    """The names of the parts, in two rows above the bar, and of the line under it."""
     made: list[Any] = []
     for index, (part, text) in enumerate(NAMES.items()):
         row, column = divmod(index, 4)
@@ -74,13 +74,28 @@ def _legend() -> list[Any]:
         place = {"x": alt.value(left + 9), "y": alt.value(up)}
         words = one.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=MUTED, clip=False)
         made.append(words.encode(**place, text="text:N"))
+    row, column = divmod(len(NAMES), 4)
+    place = {"x": alt.value(4 + 84 * column), "y": alt.value(-4 + 18 * row)}
+    one = alt.Chart(alt.InlineData(values=[{"text": "the band"}]))
+    stroke = one.mark_point(shape="stroke", size=120, strokeWidth=3, stroke=INK, opacity=1, clip=False)
+    words = one.mark_text(align="left", baseline="middle", dx=9, fontSize=SIZE, fill=MUTED, clip=False)
+    return [*made, stroke.encode(**place), words.encode(**place, text="text:N")]
+
+
+def _key() -> list[Any]:
+    """What the mark at a name and the white end of a bar are."""
+    made: list[Any] = []
+    for left, text in ((-184, "▸ the fullest moment"), (-38, "□ reserved, not allocated")):
+        one = alt.Chart(alt.InlineData(values=[{"text": text}]))
+        words = one.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=MUTED, clip=False)
+        made.append(words.encode(x=alt.value(left), y=alt.value(-14), text="text:N"))
     return made
 
 
 def moments() -> Any:
     """A bar for each phase and each moment of a step, stacked by part; the process as an outline; the card's line."""
     axis = alt.Axis(title=None, labelLimit=0, grid=False)
-    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
+    y = alt.Y("said:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
     x = alt.X(
         "gb",
         type="quantitative",
@@ -103,10 +118,10 @@ def moments() -> Any:
     line = rows("room").encode(x=x)
     room = line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
     return framed(
-        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room),
-        330,
-        left=176,
+        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room, *_key()),
+        350,
+        left=190,
         right=14,
-        top=8,
+        top=28,
         bottom=44,
     )

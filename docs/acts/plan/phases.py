@@ -19,6 +19,14 @@ SAID = {
 }
 STEP = "a step"
 """The phase whose moments are known."""
+MOMENT = {
+    "forward, loss": "in the loss, at the end of the forward pass",
+    "backward, loss": "in the loss, at the start of the backward pass",
+    "optimizer step": "in the optimizer's step",
+}
+"""Where a step is fullest, if not in a block."""
+MARK = "▸ "
+"""Before the name of the fullest moment in the picture."""
 STATES = ("optimizer states", "gradients", "weights")
 """What ZeRO's stages 1, 2 and 3 divide beside what the stage before divides."""
 WHY = {
@@ -44,15 +52,22 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
     except EngineError as error:
         why = WHY.get(error.what, error.what)
         said = (
-            f"Loading, evaluation and saving are not counted with {why}: of the moments of a step “{ledger.peak.name}” "
-            f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB allocated."
+            f"{fullest_moment(ledger.peak.name)} Loading, evaluation and saving are not counted with {why}: of the "
+            f"moments of a step “{ledger.peak.name}” is the fullest, with {ledger.peak.bytes / GB:.1f} GB allocated."
         )
         return tuple(_row(at, *one) for at, one in enumerate(within)), said
     lines: list[tuple[str, float, float] | tuple[str, float, float, float]] = []
     for one in phases:
         lines.append((STEP if one.name == "step" else one.name, one.allocated, one.process, one.reserved))
         lines += within if one.name == "step" else []
-    return tuple(_row(at, *line) for at, line in enumerate(lines)), _fullest(phases)
+    return tuple(
+        _row(at, *line) for at, line in enumerate(lines)
+    ), f"{fullest_moment(ledger.peak.name)} {_fullest(phases)}"
+
+
+def fullest_moment(name: str) -> str:
+    """Where a step is fullest, in a sentence."""
+    return f"A step is fullest {MOMENT.get(name, f'at “{name}”')}."
 
 
 def stack(
@@ -66,16 +81,18 @@ def stack(
         moments: GB of the parts at each moment of a step.
         fullest: Those at the fullest moment, which is the peak of a step.
     """
-    plan = training_memory(asked).plan
+    ledger = training_memory(asked)
+    plan = ledger.plan
     rows: list[live.Row] = []
     for row in phases:
         name = str(row["phase"])
         found = moments.get(name) or _parts(name, float(str(row["allocated"])), plan, fullest)
         base = 0.0
+        of: live.Row = {"phase": name, "said": f"{MARK * (name == ledger.peak.name)}{name}", "at": row["at"]}
         for part, size in found.items():
-            rows.append({"phase": name, "at": row["at"], "part": part, "from": base, "to": base + size})
+            rows.append({**of, "part": part, "from": base, "to": base + size})
             base += size
-        rows.append({"phase": name, "at": row["at"], "part": "process", "from": 0.0, "to": row["gb"]})
+        rows.append({**of, "part": "process", "from": 0.0, "to": row["gb"]})
     return tuple(rows)
 
 

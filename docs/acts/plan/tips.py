@@ -14,6 +14,7 @@ from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
+from ironlaw.files.words import DIVIDED
 
 from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
@@ -113,10 +114,25 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
             several, controls = _told(several, state, now)
             yield _suggestion(several, controls, len(found) + 1, now.verdict)
             fitting += [several] if several.verdict == "fits" else []
-    if not any(one.same_training for one in fitting) and (more := elsewhere(c, accept)) is not None:
+    if not any(one.same_training for one in fitting) and (more := elsewhere(c, accept, usual(state))) is not None:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
+
+
+def usual(state: live.State) -> Callable[[Change], Change]:
+    """A change with the formats that the page gives the changed plan, where nobody has chosen any."""
+
+    def complete(change: Change) -> Change:
+        if state.controls["precision"] or state.controls["method"] != "full":
+            return change
+        after = change.apply(setup_of(state))
+        if after.layout.zero < 2 or after.layout.data < 2:
+            return change
+        formats = DIVIDED.get(after.chip.short_format or "")
+        return replace(change, words={**change.words, "precision": formats}) if formats else change
+
+    return complete
 
 
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
@@ -170,7 +186,9 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         then = found(*((size, sequence) if name == "batch" else (batch, size)))
         assert then is not None
         saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
-        text = f"{_memory(saved)}, with all else as it is. {_then(then.verdict, now.verdict)}"
+        tokens = (batch * sequence) / (size * (sequence if name == "batch" else batch))
+        pace = _pace(then.time.step_s / now.time.step_s * tokens)
+        text = f"{_memory(saved)}, {pace} a token, with all else as it is. {_then(then.verdict, now.verdict)}"
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
         worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth, SAME)
@@ -257,14 +275,18 @@ def _memory(saved: float) -> str:
     return f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
 
 
+def _pace(factor: float) -> str:
+    """How much faster or slower something is that takes so many times the time."""
+    return "as fast" if abs(factor - 1) < 0.005 else f"{abs(factor - 1):.0%} {'slower' if factor > 1 else 'faster'}"
+
+
 def _then(verdict: Verdict, before: Verdict) -> str:
     return _STILL if verdict == before == "fits" else _THEN[verdict]
 
 
 def sentence(one: Advice, before: Verdict) -> str:
     """What a change of a plan with such a verdict saves and costs."""
-    memory, slower = _memory(one.saves_bytes / GB), one.time_factor - 1
-    time = "as fast" if abs(slower) < 0.005 else f"{abs(slower):.0%} {'slower' if slower > 0 else 'faster'}"
+    memory, time = _memory(one.saves_bytes / GB), _pace(one.time_factor)
     lost = f"{one.gives_up[:1].upper()}{one.gives_up[1:]}." if one.gives_up else ""
     return " ".join(part for part in (f"{memory}, {time}.", _then(one.verdict, before), lost) if part)
 
@@ -300,7 +322,9 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
     # The formats that stand by themselves follow what is divided.
     ways += [{**way, "precision": formats} for way in ways if "precision" not in found]
-    return next(({**found, **way} for way in ways if _makes(one, state, {**found, **way})), None)
+    unchosen = {name: value for name, value in found.items() if name != "precision"}
+    made = [*({**unchosen, **way} for way in ways if "precision" not in way), *({**found, **way} for way in ways)]
+    return next((controls for controls in made if _makes(one, state, controls)), None)
 
 
 def _makes(one: Advice | Change, state: live.State, controls: dict[str, live.Value]) -> bool:

@@ -116,7 +116,10 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
     step = seen.step_s.expected if seen else found.time.step_s
-    headline = live.Figure(f"Peak of a card, {duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB")
+    expected_gb = f"{band.expected / GB:.1f} GB and " if band else ""
+    headline = live.Figure(
+        f"Peak of a card by the count; expect {expected_gb}{duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB"
+    )
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
     failure = None if verdict == "fits" else _failure(verdict, need, room, band, why)
@@ -240,13 +243,15 @@ def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tu
     need = found.memory_bytes.device_total
     expected = (seen.device_total.expected, seen.step_s.expected) if seen else (need, time.step_s)
     run, cards = numbers["The run"][0], f"{gpus:,} card{'s' * (gpus > 1)}"
-    hourly = float(state.controls["price"]) or hourly_price(asked.chip)
+    said_price = float(state.controls["price"])
+    hourly = said_price or hourly_price(asked.chip)
+    bought = "" if said_price or asked.chip.rent else ", of what the card costs to buy, over three years"
     lines = {
         MEMORY: scaled(f"{need / GB:.1f} GB", expected[0], need),
         "A step": scaled(f"{duration(time.step_s)}", expected[1], time.step_s),
         "Tokens a second": f"{asked.tokens:,} tokens of a step / {numbers['A step'][0]}",
         "The run": f"{tokens:,g} million tokens / {numbers['Tokens a second'][0]} a second",
-        "Money": "" if hourly is None else f"{run} × {cards} × {hourly:.2f} USD an hour",
+        "Money": "" if hourly is None else f"{run} × {cards} × {significant(hourly)} USD an hour{bought}",
         "Energy of the cards": f"{run} × {cards} × {asked.chip.tdp:,g} W, drawn all the time",
     }
     rows = [live.row(what, numbers[what][0], said, EXPLAINED[what][0]) for what, said in lines.items() if said]
@@ -362,10 +367,14 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
             _joined(f"It can give {room:.1f} GB.", why),
             f"To fit safely as it is, a card would have to give {safe:.1f} GB. Changes that help are looked for below.",
         )
+    # The count is the least that the card must have; that it may fit all the same rests on runs that took less.
+    less = need > room
+    counted = f"By the count it does not fit: {need:.1f} GB." if less else f"By the count it fits: {need:.1f} GB."
+    runs = f"Some published runs took {'less' if less else 'more'} than their count."
     return live.Failure(
         "Uncertain",
-        f"The count is {need:.1f} GB.",
-        _joined(f"{_band(band)}; the card gives {room:.1f} GB.", why),
+        counted,
+        _joined(f"{runs} {_band(band)}; the card gives {room:.1f} GB.", why),
         "Changes that make it safe are looked for below.",
     )
 

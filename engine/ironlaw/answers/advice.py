@@ -17,6 +17,7 @@ from ironlaw.answers.changes import (
     allowed,
     changes,
     more_devices,
+    more_tensor,
     pipeline,
     quicker,
     tensor,
@@ -142,7 +143,9 @@ def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = 
     return trial(_joined(taken)) if taken else None
 
 
-def elsewhere(c: Setup, accept: Accept = lambda change: True) -> Advice | None:
+def elsewhere(
+    c: Setup, accept: Accept = lambda change: True, complete: Callable[[Change], Change] = lambda change: change
+) -> Advice | None:
     """The fewest more devices on which a setup fits, if need be with every block recomputed and the loss in pieces.
 
     Where no number of replicas that share their states will do, a few devices share every matrix too.
@@ -150,6 +153,7 @@ def elsewhere(c: Setup, accept: Accept = lambda change: True) -> Advice | None:
     Args:
         c: The setup.
         accept: Whether a change may be a part of it.
+        complete: Adds to a change what usually comes with it, as formats with ZeRO.
 
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
@@ -161,13 +165,10 @@ def elsewhere(c: Setup, accept: Accept = lambda change: True) -> Advice | None:
     whole = {change.option: change for change in changes(c) if accept(change)}
     helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS[0]}", "--checkpointing full") if name in whole]
     beside = ((), *((one,) for one in helpers), tuple(helpers)) if helpers else ((),)
-    more = [change for change in more_devices(c) if accept(change)]
-    plain = ((change,) for change in more)
-    shared = ((change, one) for change in more for one in tensor(change.apply(c)))
-    for taken in chain(plain, filter(lambda taken: accept(_joined(taken)), shared)):
+    for change in filter(accept, map(complete, chain(more_devices(c), more_tensor(c)))):
         for others in beside:
-            if _fits(apply(c, (*taken, *others))):
-                return trial(_joined((*taken, *others)))
+            if _fits(apply(c, (change, *others))):
+                return trial(_joined((change, *others)))
     return None
 
 

@@ -180,6 +180,31 @@ def more_devices(c: Setup) -> Iterator[Change]:
         data *= 2
 
 
+def more_tensor(c: Setup) -> Iterator[Change]:
+    """Every matrix divided among several of more devices, whose replicas divide ever more of the model's state."""
+    if not c.chip.links:
+        return
+    times = 2
+    while (devices := times * c.layout.devices) <= MOST_DEVICES:
+        for ways in TENSOR_TIMES:
+            data, tensor = times * c.layout.data // ways, ways * c.layout.tensor
+            if (times * c.layout.data) % ways:
+                continue
+            title = f"Divide every matrix among {tensor} of {devices} devices (tensor parallelism)"
+            # A single replica has no other with which to divide its states.
+            for zero in range(max(c.layout.zero, 1), 4) if data > 1 else (0,):
+                also = f"; divide {DIVIDED[zero]} among replicas (ZeRO {zero})" if zero else ""
+                change = Change(
+                    f"--tp {tensor} --dp {data} --zero {zero}",
+                    {"tp": tensor, "dp": data, "zero": zero},
+                    title + also,
+                    f"{times} times the devices",
+                )
+                if allowed(change.apply(c)):
+                    yield change
+        times *= 2
+
+
 def tensor(c: Setup) -> tuple[Change, ...]:
     """Every matrix divided among more of the devices that are there, with as many sequences a step as before."""
     every = (_tensor(c, times) for times in TENSOR_TIMES if c.layout.data % times == 0)

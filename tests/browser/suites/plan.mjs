@@ -15,6 +15,9 @@ const PHONE = { width: 360, height: 740 };
 const slider = (/** @type {string} */ name) => `${ACT} input[data-slider="${name}"]`;
 const boxOf = (/** @type {string} */ name) => `${ACT} input[data-typed="${name}"]`;
 const BOX = `${ACT} .il-reader__box`;
+const WAIT = `${ACT} [data-slot="wait"]`;
+/** What may move of its own accord, as browsers add it up: the words of how Python is. */
+const STEADY = 0.01;
 const NOT_OFFERED = "#state=1.plan.q1ZKzs8rKcrPKVayqlZKLyhVslJKTEpMLi1W0lFKSixJzlCyMqmtBQA";
 const DAMAGED = ["#state=<script>", "#state=1.plan.AAAA", "#state=9.plan.q1ZKzs8rKcrPKVayUqhWys1PSc0BspQ"];
 const SECRET = "sEcReTsEcReT";
@@ -101,6 +104,7 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, 60_000, "a change that helps");
     const change = await browser.text(`${ACT} .il-suggestions__list li:first-child`);
     assert.match(change, /GB (less|more), /);
+    assert.equal(await browser.eval(namedOnPaper), true, "changes have their names on paper");
     const full = await headline(browser);
     await browser.focus(`${ACT} .il-suggestions__list li:first-child button`);
     await browser.press("Enter");
@@ -111,6 +115,35 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
+  once("plan: until Python has answered, what stands there is dimmed and said to be of other settings, and nothing moves", async (all) => {
+    const { browser, server } = all;
+    server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 1500 });
+    for (const linked of [false, true]) {
+      await browser.open(server.base);
+      await browser.open(server.base + PAGE + (linked ? NOT_OFFERED : ""));
+      await browser.eval(watchShifts);
+      await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
+      if (!linked) {
+        assert.equal(await browser.text(WAIT), "", "what is baked is of the default's settings");
+        await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
+      }
+      assert.equal(await browser.text(WAIT), "Not yet for your settings");
+      await new Promise((done) => setTimeout(done, 500));
+      for (const part of ["il-headline__figure", "il-chart", "il-failure-slot", "il-beside"])
+        assert.ok(await browser.of(`${ACT} .${part}`, (element) => Number(getComputedStyle(element).opacity) < 0.9 && element.getAttribute("aria-busy") === "true"), `${part} is dimmed`);
+      assert.equal(await browser.of(`${ACT} .il-headline__flag`, (flag) => getComputedStyle(flag).visibility), "hidden");
+      assert.doesNotMatch(await browser.text(`${ACT} [data-slot="state"]`), /ready/);
+      if (linked) break;
+      await browser.waitFor(() => !document.querySelector("live-act")?.hasAttribute("data-stale"), START_LIMIT_MS, "the answer");
+      assert.equal(await browser.text(WAIT), "");
+      assert.equal(await browser.has(`${ACT} [aria-busy="true"]`), false);
+      // Every slider stood in the page where its script puts it, and no control has jumped.
+      const moved = await browser.eval(() => [.../** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("live-act input[data-slider]"))].filter((one) => one.value !== one.defaultValue || one.defaultValue === "").length);
+      assert.equal(moved, 0);
+      assert.ok((await browser.eval(() => /** @type {any} */ (window).shifts)) < STEADY, `${await browser.eval(() => /** @type {any} */ (window).shifts)}`);
+    }
+  });
+
   full("plan: at 1280 pixels the answer stays in view beside the last control, and above the changes", async (all) => {
     const { browser } = all;
     await browser.resize(1280, 800);
@@ -118,6 +151,7 @@ export function planTests({ widely, once, full }) {
     await browser.eval(() => document.querySelector("live-act .il-more")?.setAttribute("open", ""));
     await browser.focus(boxOf("price"));
     await answerInView(browser);
+    assert.equal(await browser.of(`${ACT} .il-bench__hand`, (hand) => hand.scrollHeight > hand.clientHeight + 1 && getComputedStyle(hand).overflowY !== "visible"), false, "the controls scroll with the page");
     assert.ok(await browser.of(boxOf("price"), (box) => box.getBoundingClientRect().bottom <= innerHeight), "the control is in view");
     assert.match(await browser.text(`${ACT} [data-slot="headline-label"]`), / (s|ms|minutes) a step$/);
     const last = `${ACT} .il-suggestions__list li:last-child button`;
@@ -275,6 +309,24 @@ export function planTests({ widely, once, full }) {
     await answered(browser, before);
     assert.ok(said.includes((await headline(browser)).split(" ")[0] ?? "?"), `${said} opens ${await headline(browser)}`);
   });
+}
+
+/** Runs in the page: adds up what moves of its own accord from the beginning on. */
+function watchShifts() {
+  Object.assign(window, { shifts: 0 });
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!(/** @type {any} */ (entry).hadRecentInput)) /** @type {any} */ (window).shifts += /** @type {any} */ (entry).value;
+  }).observe({ type: "layout-shift", buffered: true });
+}
+
+/** Runs in the page: whether every change that helps has its name while the rules for paper hold. */
+function namedOnPaper() {
+  const print = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule instanceof CSSMediaRule && rule.media.mediaText === "print");
+  const asMedia = (/** @type {string} */ media) => print.forEach((rule) => void (/** @type {CSSMediaRule} */ (rule).media.mediaText = media));
+  asMedia("all");
+  const shown = [...document.querySelectorAll("live-act .il-suggestions__list button")].map((one) => one.getBoundingClientRect().height > 0);
+  asMedia("print");
+  return shown.length > 0 && shown.every(Boolean);
 }
 
 /** Opens the planner and waits for its first answer. @param {World} all */

@@ -99,6 +99,21 @@ def test_a_slider_whose_number_can_be_typed_has_a_box_with_its_ends(typed: bool)
     assert (box in baked) is typed
 
 
+@pytest.mark.parametrize(
+    ("slider", "last", "place"),
+    [
+        (live.Slider("a", "A", 1, 10_000, 100, scale="log"), 400, 200),
+        (live.Slider("a", "A", 0, 20, 5, step=0.01), 2000, 500),
+        (live.Slider("a", "A", 1, 8, 3, integer=True), 7, 2),
+    ],
+)
+def test_without_its_script_a_slider_stands_at_its_default(slider: live.Slider, last: int, place: int) -> None:
+    act = dataclasses.replace(INSTRUMENT, controls=(slider,))
+    described: Any = describe(LoadedAct(check_definition(act, "tiny-tool"), "act.py"))
+    parts: Any = _environment().get_template("parts.html.j2").module
+    assert f'min="0" max="{last}" value="{place}"' in str(parts.slider(described["controls"][0], "id"))
+
+
 def test_toggles_of_one_group_appear_together() -> None:
     controls = (live.Toggle("a", "A", False, "G"), live.Toggle("b", "B", False, "G", after_reveal=True))
     act = dataclasses.replace(INSTRUMENT, controls=controls, question=QUESTION, reveal=answer)

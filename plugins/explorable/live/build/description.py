@@ -77,7 +77,27 @@ def _describe_control(control: Any) -> Plain:
     if isinstance(control, Note):
         return {"kind": "note", **_named(control, "name", "label", "longest", "default", "after_reveal", "more")}
     kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
-    return {"kind": kind, **mapping(plain(control, f"control {control.name!r}"))}
+    places = _places(control) if isinstance(control, Slider) else {}
+    return {"kind": kind, **mapping(plain(control, f"control {control.name!r}")), **places}
+
+
+MOST_PLACES = 400
+"""Places of a slider without steps, as the page's script has them (`NumberRange` in `act/controls.ts`)."""
+
+
+def _places(slider: Slider) -> dict[str, int]:
+    """The last place of a slider, whose first is 0, and the place of its default."""
+    least, wide, default = slider.minimum, slider.maximum - slider.minimum, slider.default
+    if slider.step:
+        return {"last": math.floor(wide / slider.step + 1e-9), "place": _nearest((default - least) / slider.step)}
+    logarithmic = slider.scale == "log"
+    last = min(MOST_PLACES, int(wide)) if slider.integer and not logarithmic else MOST_PLACES
+    share = math.log(default / least) / math.log(slider.maximum / least) if logarithmic else (default - least) / wide
+    return {"last": last, "place": _nearest(share * last)}
+
+
+def _nearest(place: float) -> int:
+    return math.floor(place + 0.5)
 
 
 def _labels(options: Any) -> Plain:

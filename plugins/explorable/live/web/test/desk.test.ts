@@ -14,6 +14,11 @@ beforeEach(() => {
     <input data-note="config" maxlength="4">`;
 });
 
+/** As the page brings it. */
+const READER = `
+  <textarea class="il-reader__box" disabled></textarea><button data-action="read" disabled>Read it</button><input type="file" disabled>
+  <p class="il-problem"></p><ul class="il-reader__texts"></ul><div class="il-reader__said"></div><details class="il-reader__changes" hidden></details>`;
+
 const opened = (asked: Record<string, Value>): string =>
   notOffered(document.body, asked, new Controls(document.body, "run").write({ context: "run", controls: asked }).controls);
 
@@ -34,7 +39,7 @@ function desk(hear: (text: string) => Promise<unknown>): Desk & { at: Record<str
   const host = document.createElement("div");
   host.dataset.linked = "";
   host.innerHTML = `
-    <p data-slot="headline"></p><div data-slot="reader"></div><ol data-slot="suggestions"></ol><div data-slot="comparison"></div><p data-slot="link"></p>`;
+    <p data-slot="headline"></p><div data-slot="reader">${READER}</div><ol data-slot="suggestions"></ol><div data-slot="comparison"></div><p data-slot="link"></p>`;
   host.append(...document.body.childNodes);
   document.body.append(host);
   const made = {
@@ -104,6 +109,17 @@ test("the text to post carries the link of its plan", async () => {
   expect(posted).toMatch(/^\*\*Plan\*\*\n\n\[This plan\]\(http.*#state=1\.plan\.[\w-]+\)\n$/);
 });
 
+test("a comparison puts into each column what its own label says", () => {
+  const here = desk(async () => null);
+  const around = new Around(here);
+  const at = (label: string): View => ({ ...seen("1 GB"), headline: { label, value: "3", unit: "GB" } });
+  around.told(here.state(), at("Peak; expect 5 GB, 1 s a step"));
+  [...here.host.querySelectorAll("button")].find((one) => one.textContent === "Keep this to compare")?.click();
+  around.told(here.state(), at("Peak; expect 5 GB, 2 s a step"));
+  const first = [...(here.host.querySelector("tbody tr")?.children ?? [])].map((cell) => cell.textContent);
+  expect(first).toEqual(["Peak; expect 5 GB", "3 GB, 1 s a step", "3 GB, 2 s a step"]);
+});
+
 test("a comparison has a row for every part and for every setting that differs", () => {
   const here = desk(async () => null);
   const around = new Around(here);
@@ -121,8 +137,8 @@ test("a comparison has a row for every part and for every setting that differs",
 
 test("where nothing helps, a plan that fits is not told that it needs help", async () => {
   for (const [fits, said] of [
-    [true, "No single change makes it faster."],
-    [false, "No single change helps here."],
+    [true, "No single change that can be counted here makes it faster."],
+    [false, "No single change that can be counted here helps."],
   ] as const) {
     document.body.innerHTML = "";
     const here = desk(async () => null);

@@ -87,9 +87,10 @@ class ActPart implements Part {
       this.#ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
     ];
     this.#ledgerChanged(false);
+    const around = host.querySelector("[data-desk]") !== null;
     // What is baked is not what the link says: it fades until that is computed.
-    if (this.#linked && location.hash.startsWith("#state=")) host.dataset.stale = "true";
-    if (host.querySelector("[data-desk]")) void this.#standAround();
+    this.#answers.opened(around && this.#linked && location.hash.startsWith("#state="));
+    if (around) void this.#standAround().finally(() => this.#answers.read());
   }
 
   onscreen(): void {

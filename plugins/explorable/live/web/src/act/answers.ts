@@ -45,6 +45,12 @@ export class Answers {
   readonly #gone: AbortSignal;
   readonly #python = documentPython();
   readonly #amounts: Amounts;
+  /** What the baked page shows; null where the page shows something else by now. */
+  readonly #baked: Wanted | null;
+  /** Whether the page's address holds a state that nobody has read yet. */
+  #unread = false;
+  /** The state whose frame is on the page: number, verdict and picture are of it, and what stands beside them is not. */
+  #framed: State | null = null;
   /** Is a moving hand followed, and does it rest by now? */
   #following = false;
   #rests = false;
@@ -69,7 +75,8 @@ export class Answers {
     // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
     // needs a live picture from the start, because a baked one has no scales. What stands around an act waits for a view too.
     const needed = handsOf(act.host).length || act.host.querySelector("[data-desk]");
-    this.#shown = act.host.dataset.live === "true" || needed ? null : this.#wanted();
+    this.#baked = act.host.dataset.live === "true" ? null : this.#wanted();
+    this.#shown = needed ? null : this.#baked;
   }
 
   /** Follows how Python is. Returns the way to stop that. */
@@ -102,6 +109,8 @@ export class Answers {
    */
   async follow(): Promise<void> {
     this.#rests = false;
+    const late = !this.ready;
+    if (late) this.#markStale();
     if (this.#following) return;
     this.#following = true;
     try {
@@ -113,6 +122,8 @@ export class Answers {
         // A frame leaves out tables and ledger, so after it the page shows no state completely.
         this.#shown = this.#painted = null;
         this.#paint.frame(view);
+        this.#framed = state;
+        if (this.#act.host.dataset.stale) this.#markStale();
         await this.#draw(view);
       }
     } catch (error) {
@@ -120,6 +131,8 @@ export class Answers {
       if (!(error instanceof Error)) throw error;
     } finally {
       this.#following = false;
+      // A hand that is back where it was asks for nothing more.
+      if (late) this.refreshIfNeeded();
     }
   }
 
@@ -129,7 +142,20 @@ export class Answers {
   }
 
   refreshIfNeeded(): void {
-    if (this.visible && !equal(this.#wanted(), this.#shown)) void this.#refresh();
+    if (this.visible && !this.#unread && !equal(this.#wanted(), this.#shown)) void this.#refresh();
+  }
+
+  /** The act has come: what is baked fades at once where it is not of the reader's state, or the address holds another. */
+  opened(unread: boolean): void {
+    this.#unread = unread;
+    if (!this.#unchanged && !equal(this.#wanted(), this.#shown)) this.#markStale();
+  }
+
+  /** The state in the address is read: the controls stand there, or where they stood. */
+  read(): void {
+    this.#unread = false;
+    if (!this.#computing) this.#markStale();
+    if (this.visible) this.start();
   }
 
   retry(): void {
@@ -139,7 +165,7 @@ export class Answers {
 
   stopLoading(): void {
     this.#python.stopLoading();
-    this.#paint.current();
+    this.#paint.halted(this.#unchanged);
     this.#paint.trouble("You stopped Python while it loaded. What you see stays as it was computed.");
   }
 
@@ -152,7 +178,7 @@ export class Answers {
   /** Shows what this tab showed last, where the reader's state is still that one: no need to wait for Python. */
   async #recall(): Promise<void> {
     const wanted = this.#wanted();
-    const last = equal(this.#shown, wanted) ? null : lastShown(this.#act.name, this.#dependsOn(wanted));
+    const last = this.#unread || equal(this.#shown, wanted) ? null : lastShown(this.#act.name, this.#dependsOn(wanted));
     if (!last?.view || this.#computing) return;
     for (const form of formsOf(this.#act.host)) this.#paint.feedback(form, last);
     this.#paint.verdict(last);
@@ -160,6 +186,7 @@ export class Answers {
     if (!this.#stands(wanted) || this.#computing) return;
     this.#shown = wanted;
     this.#results = last;
+    this.#paint.current();
     if (this.#act.host.querySelector("[data-desk]")) this.#act.told();
   }
 
@@ -230,7 +257,7 @@ export class Answers {
 
   /** Shows a view. The state counts as shown only when the verdict and the feedback have followed. */
   async #showView(view: View, wanted: Wanted): Promise<void> {
-    this.#shown = null;
+    this.#shown = this.#framed = null;
     this.#painted = wanted;
     const { plays } = this.judge;
     const first = this.#act.host.dataset.live !== "true";
@@ -250,13 +277,17 @@ export class Answers {
     await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
   }
 
+  /** Whether the page still shows what was baked, and that is of the reader's state: only grips are missing then. */
+  get #unchanged(): boolean {
+    return !this.#unread && this.#act.host.dataset.live !== "true" && equal(this.#wanted(), this.#baked);
+  }
+
   #markStale(): void {
-    // A baked picture of an untouched act is not out of date; only its grips are still missing.
-    const baked = (): boolean => {
-      const { prediction, held } = this.#act.state();
-      return this.#act.host.dataset.live !== "true" && prediction === null && held === null;
-    };
-    this.#paint.stale(baked, () => this.#tellWhoRuns());
+    this.#paint.stale(
+      () => this.#unchanged || (!this.#unread && equal(this.#act.state(), this.#framed)),
+      () => this.#tellWhoRuns(),
+      !this.ready || this.#act.host.dataset.stale !== undefined,
+    );
   }
 
   #showStatus(status: Status): void {

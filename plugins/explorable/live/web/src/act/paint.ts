@@ -9,6 +9,12 @@ import { showChip, showTrouble, type Status } from "../python/status";
 
 /** A computation that takes longer than this dims what it will replace. */
 const STALE_MS = 250;
+/** What is dimmed then. */
+const ANSWER =
+  ".il-headline__label, .il-headline__figure, .il-headline__flag, .il-chart, .il-failure-slot, .il-suggestions, .il-beside, .il-bench__tables, .il-reveal__verdict, .il-feedback";
+/** Beside the number while it is of other settings; and where nobody computes for these. */
+const NOT_YET = "Not yet for your settings";
+const NOT = "Not for your settings";
 /** The spoken summary waits until the reader's hand rests. */
 const SUMMARY_MS = 500;
 
@@ -20,6 +26,7 @@ export class Paint {
   #winning: boolean | null = null;
   #staleTimer = 0;
   #summaryTimer = 0;
+  #status: Status | null = null;
 
   /** `retry` is what a reader asks for when something went wrong. */
   constructor(host: HTMLElement, retry: () => void) {
@@ -107,25 +114,50 @@ export class Paint {
     putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
   }
 
-  /** A new view is being computed: after a while, what is shown fades, unless `baked` says that it is not out of date. */
-  stale(baked: () => boolean, late: () => void): void {
-    this.#staleTimer ||= window.setTimeout(() => {
-      this.#host.dataset.stale = baked() ? "baked" : "true";
+  /** A new view is being computed: after a while what is shown fades, and says that it is of other settings, unless
+   * `baked` says that it is not out of date. `soon`: at once, because nobody can compute yet. */
+  stale(baked: () => boolean, late: () => void, soon: boolean): void {
+    const mark = (): void => {
+      this.#mark(baked() ? "baked" : "true");
       late();
-    }, STALE_MS);
+    };
+    if (soon) mark();
+    else this.#staleTimer ||= window.setTimeout(mark, STALE_MS);
   }
 
   current(): void {
+    this.#mark(null);
+  }
+
+  /** Nobody computes any more: what is shown stays what it is. */
+  halted(baked: boolean): void {
+    this.#mark(baked ? null : "true");
+    if (!baked) setText(slot(this.#host, "wait"), NOT);
+  }
+
+  #mark(stale: "baked" | "true" | null): void {
     clearTimeout(this.#staleTimer);
     this.#staleTimer = 0;
-    delete this.#host.dataset.stale;
+    if (stale) this.#host.dataset.stale = stale;
+    else delete this.#host.dataset.stale;
+    // What is dimmed is not to be read yet. The words are no part of it: they are spoken.
+    for (const part of all(this.#host, ANSWER)) part.toggleAttribute("aria-busy", false);
+    if (stale === "true") for (const part of all(this.#host, ANSWER)) part.setAttribute("aria-busy", "true");
+    setText(slot(this.#host, "wait"), stale === "true" ? NOT_YET : "");
+    this.#chip();
+  }
+
+  /** Python that is ready and still computes what is shown here has not done it. */
+  #chip(): void {
+    const status = this.#status;
+    if (status) showChip(slot(this.#host, "state"), status, status.phase === "ready" && this.#host.dataset.stale ? "Python computes" : undefined);
   }
 
   /** How Python is. */
   status(status: Status): void {
-    const chip = slot(this.#host, "state");
-    const changed = chip.dataset.phase !== status.phase;
-    showChip(chip, status);
+    const changed = slot(this.#host, "state").dataset.phase !== status.phase;
+    this.#status = status;
+    this.#chip();
     find<HTMLButtonElement>(this.#host, '[data-action="stop"]').hidden = status.phase !== "loading";
     if (status.phase === "error") this.trouble(`${status.label} What you see stays as it was computed.`);
     else if (changed) this.trouble(null);

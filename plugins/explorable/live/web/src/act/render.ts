@@ -41,7 +41,7 @@ export function renderTable(table: Table): HTMLElement {
   );
   return h(
     "div",
-    { class: "il-table-scroll", role: "region", "aria-label": table.caption, tabindex: "0" },
+    { class: "il-table-scroll", role: "region", "aria-label": table.caption.split(". ", 1)[0] ?? "", tabindex: "0" },
     h(
       "table",
       { class: "il-table" },

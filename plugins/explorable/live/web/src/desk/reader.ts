@@ -1,5 +1,5 @@
 // Texts that a reader pastes, drops or opens: they go to the page's Python, which says what they set, and to nobody else.
-import { h, setText } from "../dom";
+import { find, h, setText } from "../dom";
 import type { Heard, State } from "../python/protocol";
 import type { Desk } from "./desk";
 
@@ -27,24 +27,26 @@ export async function textOf(file: File): Promise<string> {
 export class Reader {
   readonly #desk: Desk;
   readonly #box: HTMLTextAreaElement;
-  readonly #list = h("ul", { class: "il-reader__texts" });
-  readonly #said = h("div", { class: "il-reader__said", role: "status" });
-  readonly #problem = h("p", { class: "il-problem", role: "alert" });
-  readonly #changes = h("details", { class: "il-details", hidden: true }, h("summary", {}, "Your files, changed to match"));
+  readonly #list: HTMLElement;
+  readonly #said: HTMLElement;
+  readonly #problem: HTMLElement;
+  readonly #changes: HTMLElement;
   #texts: Text[] = [];
   /** Counts the times that all was taken away: what was being read then is not read any more. */
   #cleared = 0;
 
+  /** What stands in the page already, closed until now. */
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
     const { signal } = desk;
-    this.#box = h("textarea", { rows: "3", class: "il-reader__box", spellcheck: "false", autocapitalize: "off", "aria-label": place.dataset.label ?? "", placeholder: place.dataset.help ?? "" });
-    const read = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "read" }, "Read it");
-    const id = `${desk.host.id}-files`;
-    const input = h("input", { type: "file", multiple: true, class: "il-vh", id });
-    const open = h("label", { class: "il-button", for: id }, "Open files");
-    const stays = h("p", { class: "il-help" }, "It stays in this page: nothing is sent, and nothing is kept.");
-    place.append(this.#box, h("p", { class: "il-reader__row" }, read, " ", h("span", { class: "il-ledger__file" }, input, open)), this.#problem, this.#list, this.#said, this.#changes, stays);
+    this.#box = find<HTMLTextAreaElement>(place, ".il-reader__box");
+    this.#list = find(place, ".il-reader__texts");
+    this.#said = find(place, ".il-reader__said");
+    this.#problem = find(place, ".il-problem");
+    this.#changes = find(place, ".il-reader__changes");
+    const read = find<HTMLButtonElement>(place, '[data-action="read"]');
+    const input = find<HTMLInputElement>(place, 'input[type="file"]');
+    for (const part of [this.#box, read, input]) part.disabled = false;
     read.addEventListener("click", () => this.#readBox(), { signal });
     this.#box.addEventListener("paste", () => queueMicrotask(() => setTimeout(() => this.#readBox())), { signal });
     this.#box.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.#readBox(), { signal });

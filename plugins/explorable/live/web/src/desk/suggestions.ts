@@ -65,7 +65,7 @@ export class Suggestions {
     }
     this.#show(found);
     this.#stop.hidden = true;
-    setText(this.#status, found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
+    setText(this.#status, found.length ? "" : reached ? "No single change that can be counted here makes it faster." : "No single change that can be counted here helps.");
     // What a hand may ask for next is made ready while it rests.
     while (look === this.#look && (await this.#ask("more", state))?.next);
   }
