@@ -424,7 +424,7 @@ def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
 def test_a_link_holds_only_what_the_page_writes(name: str, text: str) -> None:
     note = next(control for control in CONTROLS if control.name == name)
     assert isinstance(note, Note)
-    with pytest.raises(ValueError, match="the link|is not allowed|is missing|is unknown"):
+    with pytest.raises(ValueError, match=r"the link|is not allowed|is missing|is unknown"):
         control_value(note, text)
 
 
