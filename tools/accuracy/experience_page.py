@@ -82,7 +82,8 @@ def against_utilization() -> Element:
     said = Element("p")
     said.text = AtomicString(
         "The rival is a constant utilization. Against one that is carried over from other sources, the engine is "
-        f"nearer on {reached[CARRIED]}; against one chosen afterwards, to suit the source's own runs, on {reached[CHOSEN]}. "
+        f"nearer on {reached[CARRIED]}; against one chosen afterwards, to suit the source's own runs, on "
+        f"{reached[CHOSEN]}. "
         "So if you have a run of your own, scale its MFU: the engine is for when you have none."
     )
     return said
