@@ -527,7 +527,7 @@ describe("what a reader's program says in Python's name", () => {
     const { client, worker, run, says } = running();
     for (const one of [run, client.run(snippet("next"), [], ignore)]) {
       const { id } = worker().last;
-      says(...Array.from({ length: 4000 }, () => ({ kind: "output", id, text: "x".repeat(75) })), { ...ran, id });
+      says(...Array.from({ length: 900 }, () => ({ kind: "output", id, text: "x".repeat(400) })), { ...ran, id });
       expect(await one.outcome).toMatchObject({ kind: "ran" });
     }
   });

@@ -257,6 +257,7 @@ export class PythonClient {
     try {
       const worker = this.#spawn();
       this.#worker = worker;
+      this.#replies.begin(performance.now());
       worker.onmessage = ({ data }) => {
         if (this.#worker === worker) this.#hear(data);
       };

@@ -20,8 +20,8 @@ const MOST_SVG = 2 * 2_000_000;
 const MOST_FIGURES = 11;
 /** Of everything else that is listed. */
 const MOST_LISTED = 1000;
-/** Replies at once, as of a package that arrives in pieces, and in each second after: output comes in 25 pieces a second. */
-const BURST = 5000;
+/** Replies at once, and in each second after: output and downloads are told 25 times a second, or in large pieces. */
+const BURST = 1000;
 const EACH_SECOND = 100;
 
 const odd = (): never => {
