@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorable.live.build.frame import document, height_em
 from explorable.live.runtime.figures import Figure
-from explorable.live.runtime.html_results import SIZE_LIMIT
+from explorable.live.runtime.html_results import MOST_ELEMENTS, SIZE_LIMIT
 from explorable.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, reset_page, run, run_snippet
 from tests.engine.bad_input import BAD_INPUT, BadInput
 
@@ -298,6 +298,9 @@ def test_a_last_value_that_has_html_is_that_and_no_text_and_the_builds_document_
 def test_only_html_of_a_sensible_size_is_shown() -> None:
     large = SHOWN.replace("'<b>bold</b>'", f"'x' * {SIZE_LIMIT + 1}")
     assert outcome(large)[1] == Ran("plain", None)
+    most = SHOWN.replace("'<b>bold</b>'", f"'<b>1</b>' * {MOST_ELEMENTS}")
+    assert outcome(most)[1].html == "<b>1</b>" * MOST_ELEMENTS
+    assert outcome(most.replace(str(MOST_ELEMENTS), str(MOST_ELEMENTS + 1)))[1] == Ran("plain", None)
     assert outcome(SHOWN.replace("'<b>bold</b>'", "None"))[1] == Ran("plain", None)
     assert outcome("type('Kind', (), {'_repr_html_': lambda self: 'x'})")[1].html is None
 

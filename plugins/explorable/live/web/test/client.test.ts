@@ -498,6 +498,7 @@ describe("what a reader's program says in Python's name", () => {
     ["many texts", (id: number) => Array.from({ length: 50 }, () => ({ kind: "output", id, text: "x".repeat(10_000) }))],
     ["a result", (id: number) => [{ ...ran, id, result: "x".repeat(1_000_000) }]],
     ["HTML", (id: number) => [{ ...ran, id, html: "x".repeat(1_000_000) }]],
+    ["elements", (id: number) => [{ ...ran, id, html: "<i>".repeat(20_000) }]],
     ["a figure", (id: number) => [{ ...ran, id, figures: [{ svg: "x".repeat(5_000_000), name: "" }] }]],
     ["figures", (id: number) => [{ ...ran, id, figures: Array.from({ length: 100 }, () => ({ svg: "", name: "" })) }]],
     ["tests", (id: number) => [{ ...ran, id, checks: Array.from({ length: 100_000 }, () => ({})) }]],
@@ -518,7 +519,7 @@ describe("what a reader's program says in Python's name", () => {
     const { id } = worker().last;
     const whole = `${"😀".repeat(100_000)}\n… output cut after 100,000 characters\n`;
     for (const text of [whole, whole]) worker().reply({ kind: "output", id, text });
-    worker().reply({ ...ran, id, html: "😀".repeat(200_000) });
+    worker().reply({ ...ran, id, html: `${"<b>1</b>".repeat(12_500)}${"😀".repeat(100_000)}` });
     expect(await run.outcome).toMatchObject({ kind: "ran" });
     expect(printed).toBe(2 * whole.length);
   });

@@ -16,6 +16,7 @@ const MOST = 2 * PYTHONS + 1000;
 const MOST_PRINTED = 2 * MOST;
 /** As runtime/html_results.py and runtime/figures.py have them. */
 const MOST_HTML = 2 * 200_000;
+const MOST_ELEMENTS = 12_500;
 const MOST_SVG = 2 * 2_000_000;
 const MOST_FIGURES = 11;
 /** Of everything else that is listed. */
@@ -63,6 +64,13 @@ const has =
     for (const [name, shape] of Object.entries(shapes)) shape((value as Record<string, unknown>)[name]);
   };
 
+/** No more than so many signs that begin an element: browsers take long for many that stand in each other. */
+const html: Shape = (value) => {
+  text(MOST_HTML)(value);
+  const count = (sign: string): number => String(value).split(sign).length;
+  if (count("<") - count("</") > MOST_ELEMENTS) throw new Fault(CUT);
+};
+
 const number = oneOf("number");
 const truth = oneOf("boolean");
 const line = orNull(number);
@@ -79,7 +87,7 @@ const SHAPES: Record<Reply["kind"], Shape> = {
     result: orNull(text()),
     error: orNull(has({ text: text(), line })),
     figures: list(has({ svg: text(MOST_SVG), name: text() }), MOST_FIGURES),
-    html: maybe(orNull(text(MOST_HTML))),
+    html: maybe(orNull(html)),
     checks: maybe(list(has({ label: text(), hidden: truth, passed: truth, said: text(), line }))),
   }),
   asks: has({ id: number, packages: list(text()), hosts: list(text()) }),
