@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from explorable.live.build import frame
 from explorable.live.build.assets import BASE, LIBRARY, PYODIDE, REST, START
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
@@ -67,7 +68,8 @@ def _different(snippets: list[dict[str, Any]], ran: list[dict[str, Any] | None])
         if gave is None:
             continue
         drawn = [figure["svg"] for figure in gave["figures"]]
-        text = _shown(gave["output"], gave["result"], (gave["error"] or {}).get("text"), *drawn, gave["html"])
+        html = gave["html"] and frame.document(gave["html"])
+        text = _shown(gave["output"], gave["result"], (gave["error"] or {}).get("text"), *drawn, html)
         if text != snippet["printed"]:
             yield (
                 f"docs/{snippet['page']}: snippet '{snippet['name']}' gives another output in the page's Python. Write"

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { pagesWith } from "../harness/site.mjs";
 import { START_LIMIT_MS } from "./act_page.mjs";
-import { Snippet } from "./snippet_page.mjs";
+import { Snippet, snippetWith } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
@@ -16,9 +16,17 @@ const HOSTILE = [
   "<img src=https://example.org/a.png><iframe src=https://example.org/b></iframe><link rel=stylesheet href=https://example.org/c.css>",
   "<meta http-equiv=refresh content='0;url=https://example.org/d'><style>body{background:url(https://example.org/e.png)}</style>",
 ].join("");
+/** What a table of pandas, one with its styles, and a drawing have. Kept as it stands, so the page's document of it is the build's. */
+const HARMLESS = [
+  "<div><style>.dataframe tbody tr th{vertical-align:top}\n#T_1_row0{background-color:rgb(1, 2, 3);background-image:linear-gradient(90deg, red 50%, transparent 50%)}</style>",
+  '<table class="dataframe" border="1"><thead><tr style="text-align:right"><th></th><th>loss</th></tr></thead>',
+  '<tbody><tr><th>0</th><td id="T_1_row0">2.5</td></tr></tbody></table><p>1 rows × 1 columns</p></div>',
+  '<svg viewBox="0 0 9 9" width="9"><defs><linearGradient id="g"><stop offset="0" stop-color="red"></stop></linearGradient></defs><circle cx="4" cy="4" r="4" fill="url(#g)"></circle></svg>',
+  '<img alt="dot" src="data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7">',
+].join("");
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function exerciseTests({ widely, once }) {
+export function exerciseTests({ everywhere, widely, once }) {
   widely("exercises: a try that fails says why, a hint is counted, the solution opens after a try, a solved one stays in the ledger", async (all) => {
     const { browser, server } = all;
     await browser.open(server.base + PAGE);
@@ -58,16 +66,37 @@ export function exerciseTests({ widely, once }) {
     const { snippet, baked } = await openTable(all);
     assert.match(await inFrame(browser, snippet.host), /momentum/);
     await snippet.run();
-    assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc), baked, "the browser's is the build's");
+    assert.equal(await srcdoc(browser, snippet.host), baked, "the browser's is the build's");
 
     await snippet.write(`type("Hostile", (), {"_repr_html_": lambda self: """<p>shown</p>${HOSTILE}"""})()`);
     await snippet.run();
-    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("top.ran"), 10_000, "the frame");
+    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("<p>shown</p>"), 10_000, "the frame");
     assert.match(await inFrame(browser, snippet.host), /shown/);
+    const [, left = ""] = (await srcdoc(browser, snippet.host)).split("<body>");
+    assert.equal(left.replace(/<style>body\{[\w :;%,-]*\}<\/style>/, ""), "<p>shown</p><img><svg></svg><img></body></html>");
     assert.equal(await browser.eval(() => "ran" in window), false);
     assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => frame.getAttribute("sandbox")), "allow-same-origin");
     await browser.click(snippet.button("Reset"));
     assert.match(await inFrame(browser, snippet.host), /momentum/);
+  });
+
+  everywhere("snippets: of a result that is HTML what shows it is kept: tables with their styles, drawings, pictures of its own", async (all) => {
+    const { browser } = all;
+    const snippet = await snippetWith(all, `type("Styled", (), {"_repr_html_": lambda self: """${HARMLESS}"""})()`);
+    await snippet.run();
+    const head = (await srcdoc(browser, snippet.host)).split("<body>");
+    const kept = head[1]?.replace("</body></html>", "") ?? "";
+    // Browsers write one style in different words.
+    const parts = (/** @type {string} */ html) => html.replace(/<style>.*?<\/style>| style="[^"]*"/gs, "");
+    assert.equal(parts(kept), parts(HARMLESS));
+    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("style"), 10_000, "the frame to be fitted");
+    const looks = await browser.of(`${snippet.host} iframe`, (frame) => {
+      const root = /** @type {Document} */ (/** @type {HTMLIFrameElement} */ (frame).contentDocument);
+      const look = (/** @type {string} */ selector) => getComputedStyle(/** @type {Element} */ (root.querySelector(selector)));
+      const { backgroundColor, backgroundImage } = look("td");
+      return [backgroundColor, backgroundImage.split("(")[0], look("tbody th").verticalAlign, look("thead tr").textAlign, look("circle").fill.replaceAll('"', "").slice(0, 7)];
+    });
+    assert.deepEqual(looks, ["rgb(1, 2, 3)", "linear-gradient", "top", "right", "url(#g)"]);
   });
 
   widely("snippets: code in a link opens as text and runs when it is asked for, and the reader's own is there again", async (all) => {
@@ -149,8 +178,12 @@ async function openTable(all) {
   await browser.open(server.base + page);
   const snippet = new Snippet(browser, "table");
   await snippet.ready();
-  const baked = await browser.of(`${snippet.host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc);
-  return { snippet, page, baked };
+  return { snippet, page, baked: await srcdoc(browser, snippet.host) };
+}
+
+/** The document of a snippet's frame. @param {import("../harness/browser.mjs").Browser} browser @param {string} host @returns {Promise<string>} */
+function srcdoc(browser, host) {
+  return browser.of(`${host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc);
 }
 
 /** @param {import("../harness/browser.mjs").Browser} browser @param {string} host */

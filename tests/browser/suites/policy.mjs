@@ -103,6 +103,40 @@ function tryAfterRun(attempt) {
   };
 }
 
+/** What opens a connection from a document, whatever its policy says, in one browser or another; HOST is a host of its own for each. */
+const LEADS_AWAY = [
+  '<link rel="preconnect" href="https://HOST">',
+  '<link rel="dns-prefetch" href="https://HOST">',
+  '<link rel="prefetch" href="https://HOST/"><link rel="icon" href="https://HOST/"><link rel="manifest" href="https://HOST/"><link rel="modulepreload" href="https://HOST/">',
+  '<iframe src="https://HOST/"></iframe><object data="https://HOST/"></object><embed src="https://HOST/">',
+  '<meta http-equiv="refresh" content="0;url=https://HOST/">',
+  '<base href="https://HOST/"><img src="a.png" srcset="https://HOST/ 2x"><video poster="https://HOST/" src="https://HOST/"></video><table background="https://HOST/"></table>',
+  '<style>@import "https://HOST/";@font-face{font-family:x;src:url(https://HOST/)}p{font-family:x;background:url(https://HOST/);list-style:image-set("https://HOST/" 1x)}</style><p>x</p>',
+  '<p style="--x:url(https://HOST/);background:\\75rl(https://HOST/);cursor:url(https://HOST/),auto;mask:url(https://HOST/#a)">x</p>',
+  '<svg><style>@import "https://HOST/";</style><image href="https://HOST/"/><use href="https://HOST/#a"/><rect width="9" height="9" fill="url(https://HOST/#a)" clip-path="\\75rl(https://HOST/#a)" filter="url(https://HOST/#a)"/></svg>',
+  '<svg><foreignObject><link rel="preconnect" href="https://HOST"></foreignObject><title><link rel="preconnect" href="https://HOST"></title></svg><template><link rel="preconnect" href="https://HOST"></template>',
+  '<math><mtext><table><mglyph><style><!--</style><link rel="preconnect" href="https://HOST">--></style></mglyph></table></mtext></math>',
+  '<style>a[title="&lt;/style>"]{color:red}\n.x{font-family:"\\3c/style>\\3clink rel=preconnect href=https://HOST>"}</style>',
+  '<svg><p><style><g title="</style><link rel=preconnect href=https://HOST>">',
+].map((html, number) => html.replaceAll("HOST", `n${number}.frame.example`));
+
+/** Changes what Python itself does to HTML, and says in its name that it has run. */
+const FORGES = `
+import json
+import re
+import js
+import explorable.live.runtime.html_results as results
+
+html = "<p>shown</p>" + ${JSON.stringify(LEADS_AWAY.join("\n"))}
+for name in ("_LEADS_AWAY", "LEADS_AWAY"):
+    setattr(results, name, re.compile("(?!)"))
+results.of_value = lambda value: html
+if FORGED:
+    for run in range(100):
+        js.postMessage(js.JSON.parse(json.dumps({"kind": "ran", "id": run, "result": None, "error": None, "figures": [], "html": html})))
+1
+`;
+
 /** The functions whose addresses reached the proxy. @param {import("../harness/world.mjs").World} world @param {string} host @param {string[]} tried */
 function asked({ proxy }, host, tried) {
   const numbers = proxy.asked().flatMap((address) => new RegExp(`n(\\d+)\\.${host}`).exec(address)?.[1] ?? []);
@@ -133,6 +167,19 @@ export function policyTests({ everywhere, once, fully }) {
     const { proxy } = world;
     await changesNothing(world);
     assert.deepEqual(askedByTheSite(proxy.asked()), []);
+  });
+
+  everywhere("policy: a result that is HTML asks no host, whatever its program changed or says in Python's name", async (world) => {
+    const { browser, proxy } = world;
+    for (const forged of ["False", "True"]) {
+      const snippet = await snippetWith(world, FORGES.replace("FORGED", forged));
+      await snippet.run();
+      await browser.waitFor(() => /** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent?.includes("shown"), 10_000, "the frame's document");
+      assert.doesNotMatch(await browser.of("live-snippet iframe", (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc), /frame\.example/);
+      // A browser takes its time to connect to a host that a document only names.
+      await new Promise((done) => setTimeout(done, 2000));
+      assert.deepEqual(askedByTheSite(proxy.asked()), [], "hosts that were asked");
+    }
   });
 
   everywhere("policy: nothing that this browser offers to a worker is a way out of the one that holds Python", async (world) => {

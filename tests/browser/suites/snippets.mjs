@@ -6,15 +6,54 @@ import { askedByTheSite } from "../harness/foreign.mjs";
 import { firstOfEachFolder, htmlOf, pagesWith } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { ACT, chartSays, follow, position, predict, START_LIMIT_MS } from "./act_page.mjs";
-import { Snippet } from "./snippet_page.mjs";
+import { Snippet, snippetWith } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>top.ran = 1</script></svg>';
 const FIGURE = `type("Figure", (), {"_repr_svg_": lambda self: '${SVG}'})()`;
 
+/** Programs that say in Python's name more than a page can show: large texts, small ones without end, a large result. */
+const FLOODS = [
+  'text = "abcdefgh \\n" * 200_000\nfor _ in range(60):\n    for run in range(20): js.postMessage(js.JSON.parse(json.dumps({"kind": "output", "id": run, "text": text})))',
+  'said = [js.JSON.parse(json.dumps({"kind": "output", "id": run, "text": "x\\n"})) for run in range(20)]\nwhile True:\n    for one in said: js.postMessage(one)',
+  'for run in range(20): js.postMessage(js.JSON.parse(json.dumps({"kind": "ran", "id": run, "result": "y" * 20_000_000, "error": None, "figures": []})))',
+];
+/** And what no page understands, or would show as its own words. */
+const ODD = ["js.postMessage(None)", 'js.postMessage(js.JSON.parse(json.dumps({"kind": "failed", "message": "Your password has expired.", "broken": False})))'];
+const SPEAKS = "import js, json, time\n";
+const THEN = "\ntime.sleep(60)";
+
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function snippetTests({ once, widely, full }) {
+export function snippetTests({ everywhere, once, widely, full }) {
+  everywhere("snippets: a program that floods the page in Python's name is ended with a sentence, and the page answers meanwhile", async (all) => {
+    const { browser } = all;
+    for (const flood of FLOODS) {
+      const snippet = await snippetWith(all, SPEAKS + flood + THEN);
+      await browser.eval(() => {
+        const beat = { last: performance.now(), worst: 0 };
+        Object.assign(window, { beat });
+        setInterval(() => {
+          const now = performance.now();
+          if (document.querySelector('[data-phase="running"], [data-phase="error"]')) beat.worst = Math.max(beat.worst, now - beat.last);
+          beat.last = now;
+        }, 20);
+      });
+      await snippet.run();
+      assert.match(await snippet.output(), /Python was ended: output cut after 100,000 characters\.$/);
+      const worst = await browser.eval(() => Reflect.get(window, "beat").worst);
+      assert.ok(worst < 4000, `the page did not answer for ${worst} ms`);
+    }
+  });
+
+  widely("snippets: what a program says in Python's name that is no reply, or a text of its own, ends it in the page's words", async (all) => {
+    for (const said of ODD) {
+      const snippet = await snippetWith(all, SPEAKS + said + THEN);
+      await snippet.run();
+      assert.match(await snippet.output(), /^Python broke down(: it said something that this page does not understand)?\.$/);
+    }
+  });
+
   widely("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
     const { browser, server } = all;
     const holding = pagesWith(all, "<live-snippet");

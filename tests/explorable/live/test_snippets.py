@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorable.live.build.frame import document, height_em
 from explorable.live.runtime.figures import Figure
-from explorable.live.runtime.html_results import SIZE_LIMIT, document, height_em
+from explorable.live.runtime.html_results import MOST_ELEMENTS, SIZE_LIMIT
 from explorable.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, reset_page, run, run_snippet
 from tests.engine.bad_input import BAD_INPUT, BadInput
 
@@ -285,18 +286,21 @@ def test_a_plot_before_an_error_is_not_the_next_snippets() -> None:
 SHOWN = "type('Frame', (), {'_repr_html_': lambda self: '<b>bold</b>', '__repr__': lambda self: 'plain'})()"
 
 
-def test_a_last_value_that_has_html_is_a_document_that_loads_nothing_and_no_text() -> None:
+def test_a_last_value_that_has_html_is_that_and_no_text_and_the_builds_document_of_it_loads_nothing() -> None:
     ran = outcome(SHOWN)[1]
-    assert ran.result is None
-    assert ran.html is not None
-    assert ran.html.startswith("<!doctype html>")
-    assert "default-src 'none'" in ran.html
-    assert ran.html.endswith("<body><b>bold</b></body></html>")
+    assert (ran.result, ran.html) == (None, "<b>bold</b>")
+    baked = document(ran.html or "")
+    assert baked.startswith("<!doctype html>")
+    assert "default-src 'none'" in baked
+    assert baked.endswith("<body><b>bold</b></body></html>")
 
 
 def test_only_html_of_a_sensible_size_is_shown() -> None:
     large = SHOWN.replace("'<b>bold</b>'", f"'x' * {SIZE_LIMIT + 1}")
     assert outcome(large)[1] == Ran("plain", None)
+    most = SHOWN.replace("'<b>bold</b>'", f"'<b>1</b>' * {MOST_ELEMENTS}")
+    assert outcome(most)[1].html == "<b>1</b>" * MOST_ELEMENTS
+    assert outcome(most.replace(str(MOST_ELEMENTS), str(MOST_ELEMENTS + 1)))[1] == Ran("plain", None)
     assert outcome(SHOWN.replace("'<b>bold</b>'", "None"))[1] == Ran("plain", None)
     assert outcome("type('Kind', (), {'_repr_html_': lambda self: 'x'})")[1].html is None
 
@@ -311,5 +315,5 @@ def test_elements_that_lead_away_are_text(tag: str) -> None:
 
 
 def test_a_frame_is_about_as_high_as_its_table() -> None:
-    assert height_em(document("<table>" + "<tr><td>1</td></tr>" * 5 + "</table>")) == 11
-    assert height_em(document("<tr>" * 1000)) == 24
+    assert height_em("<table>" + "<tr><td>1</td></tr>" * 5 + "</table>") == 11
+    assert height_em("<tr>" * 1000) == 24

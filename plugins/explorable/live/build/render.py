@@ -16,9 +16,9 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from explorable.book import current
+from explorable.live.build import frame
 from explorable.live.build.exercises import Exercise
 from explorable.live.build.runner import BakedAct, Outcome
-from explorable.live.runtime import html_results
 from explorable.shared.errors import Defect
 
 
@@ -47,8 +47,8 @@ def snippet(
         result=outcome.result,
         error=outcome.error,
         figures=outcome.figures,
-        html=outcome.html,
-        html_em=html_results.height_em(outcome.html or ""),
+        html=None if outcome.html is None else frame.document(outcome.html),
+        html_em=frame.height_em(outcome.html or ""),
     )
 
 

@@ -46,7 +46,7 @@ class Outcome:
 
     error: `{"text": …, "line": line of the snippet or None}`, or None.
     figures: `{"svg": …, "name": …}` of each drawing.
-    html: the last expression's own document, for a frame; None where it is text.
+    html: the last expression's own HTML, unchecked; None where it is text.
     stopped: it ran past the time limit, or took the process down.
     steady: a second run on a fresh page, with other random numbers, gave the same and took none.
     """

@@ -37,7 +37,7 @@ class Ran:
 
     result: `repr` of its last expression; None if that has no value, is a figure, or is shown as HTML.
     error: what ended it, or None. figures: what it drew.
-    html: the last value's own document, or None.
+    html: the last value's own HTML, unchecked, or None.
     """
 
     result: str | None

@@ -104,6 +104,14 @@ test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a"])("a name that
   expect(line?.startsWith(`"'`)).toBe(true);
 });
 
+test.each(["x;=1+1;y", 'x;"=1+1";y', "x\t=1+1\ty", "x\n=1+1", "x\r\n@a"])("a title is one cell also where lines are divided at semicolons or tabs: %j", (title) => {
+  const sly = { name: "Ada", entries: [entry({ account: { ...account, title } })] };
+  const lines = csvOf([sly], playedBy([sly])).split("\r\n");
+  expect(lines).toHaveLength(3);
+  expect(lines.join("")).not.toMatch(/[;\t\r\n]/);
+  expect(lines[1]).toMatch(/^"Ada","x[ ,]/);
+});
+
 test("a spreadsheet gets a line for each reader and act, and no formula", () => {
   const before = { attempts: 2, first: "-1 %", revealed: true };
   const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };

@@ -164,10 +164,13 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
 }
 
-/** A cell in quotes. A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/**
+ * A cell in quotes. A text that a spreadsheet would take for a formula begins with an apostrophe. A spreadsheet whose language
+ * divides lines at semicolons or tabs misreads the quotes, so that what stands after one of them, or in a new line, would be a cell.
+ */
 function csvCell(value: string | number | boolean): string {
   const text = typeof value === "string" && /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/.test(value) ? `'${value}` : String(value);
-  return `"${text.replaceAll('"', '""')}"`;
+  return `"${text.replaceAll('"', '""').replaceAll(";", ",").replace(/[\t\r\n]+/g, " ")}"`;
 }
 
 /** The value with as many below it as above; of two in the middle their mean. */

@@ -3,6 +3,7 @@
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
 import type { Copies } from "./copies";
 import type { Asked, Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
+import { CUT, Fault, Replies } from "./replies";
 import type { Status } from "./status";
 
 export interface Snippet {
@@ -77,6 +78,7 @@ export class PythonClient {
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
+  readonly #replies = new Replies();
   #ready = false;
   #engine = "";
   #status: Status = { phase: "static", label: "", percent: null, snippet: "" };
@@ -255,12 +257,13 @@ export class PythonClient {
     try {
       const worker = this.#spawn();
       this.#worker = worker;
+      this.#replies.begin(performance.now());
       worker.onmessage = ({ data }) => {
-        if (this.#worker === worker) this.#receive(data);
+        if (this.#worker === worker) this.#hear(data);
       };
       worker.onerror = (event) => {
         event.preventDefault?.();
-        if (this.#worker === worker) this.#fail(event.message || "its worker could not be loaded");
+        if (this.#worker === worker) this.#fail(this.#ownWords(event.message || "its worker could not be loaded"));
       };
       const release = this.#release();
       this.#patience = release.patience;
@@ -289,6 +292,23 @@ export class PythonClient {
     if (this.#silent > limit) this.#fail(`it said nothing for ${this.#silent} seconds`);
   }
 
+  /** Takes what Python says, and ends a Python that says what it may not. */
+  #hear(data: unknown): void {
+    try {
+      this.#receive(this.#replies.checked(data, performance.now()));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      if (error.message === CUT) this.#fail(CUT, "was ended");
+      else this.#fail(error.message);
+    }
+  }
+
+  /** An error's text, for the page. Once Python is ready it may be the word of a reader's program: that is for the console. */
+  #ownWords(message: string): string {
+    if (this.#ready) console.warn(`explorable: Python broke down: ${message}`);
+    return this.#ready ? "" : message;
+  }
+
   #receive(reply: Reply): void {
     this.#silent = 0;
     switch (reply.kind) {
@@ -312,7 +332,7 @@ export class PythonClient {
         this.#pump();
         return;
       case "failed":
-        this.#breakDown(reply.message, reply.broken);
+        this.#breakDown(this.#ownWords(reply.message), reply.broken);
         return;
       case "output":
         if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
@@ -338,6 +358,7 @@ export class PythonClient {
     }
     this.#current = task;
     this.#silent = 0;
+    this.#replies.begin(performance.now());
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
       task.body.kind === "run"
@@ -359,7 +380,7 @@ export class PythonClient {
   /** Brings a Python that broke down to a second try, once. Who waits for it goes on waiting. */
   #startAgain(why: string): void {
     if (this.#copied) this.#copies?.forget();
-    console.warn(`Python is started once more: ${why}`);
+    console.warn(`Python is started once more${why && ": "}${why}`);
     // Without a copy it is the first try.
     this.#again = !this.#copied;
     const asked = this.#current;
@@ -368,10 +389,10 @@ export class PythonClient {
     this.#begin({ phase: "loading", label: "Python starts again", percent: null });
   }
 
-  #fail(why: string): void {
+  #fail(why: string, how = this.#ready ? "broke down" : "did not start"): void {
     if (this.#copied && !this.#ready) return this.#startAgain(why);
     this.#again = false;
-    const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
+    const message = `Python ${how}${why && ": "}${why.replace(/\.$/, "")}.`;
     const lost = [this.#current, ...this.#queue].filter((task) => task !== null);
     this.#discard();
     this.#queue = [];
@@ -382,6 +403,7 @@ export class PythonClient {
   #discard(): void {
     clearInterval(this.#clock);
     this.#copied = false;
+    if (this.#worker) this.#worker.onmessage = null;
     this.#worker?.terminate();
     this.#worker = null;
     this.#ready = false;

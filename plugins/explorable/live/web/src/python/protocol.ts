@@ -156,7 +156,7 @@ export type Response =
   | { kind: "copied"; bytes: ArrayBuffer }
   | { kind: "failed"; message: string; /** Did Pyodide's own program break down? */ broken: boolean }
   | { kind: "output"; id: number; text: string }
-  | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[]; /** The last value's own document, for a frame. */ html?: string | null; /** None where nothing was tested. */ checks?: Check[] }
+  | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[]; /** The last value's own HTML, as a program gave it. */ html?: string | null; /** None where nothing was tested. */ checks?: Check[] }
   | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
   | { kind: "completed"; id: number; completed: Completed }
   | { kind: "answer"; id: number; /** Of the kind that was asked for. */ answer: View | Verdict | Feedback | object }

@@ -238,7 +238,7 @@ class SnippetPart implements Part {
     slot(this.#host, "ask").replaceChildren();
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
-    this.#finish(await this.#run.outcome, fresh);
+    this.#finish(await framed(await this.#run.outcome), fresh);
     return this.#state;
   }
 
@@ -375,6 +375,20 @@ function before(host: HTMLElement): Snippet[] {
     .slice(0, snippets.indexOf(host))
     .filter((other) => !isMeantToFail(other))
     .flatMap((other) => pageSnippets.get(other)?.present() ?? []);
+}
+
+/** The outcome with its HTML as a document for a frame, which the page makes: what Python says may be any program's word. */
+async function framed(outcome: Outcome): Promise<Outcome> {
+  if (outcome.kind !== "ran" || !outcome.html) return outcome;
+  const { html } = outcome;
+  try {
+    const { documentOf } = await import("./sanitize");
+    return { ...outcome, html: documentOf(html) };
+  } catch (error) {
+    void perhapsTooOld();
+    console.error("explorable: the part of the page that shows HTML did not load.", error);
+    return { ...outcome, html: null, result: html };
+  }
 }
 
 interface Output {

@@ -1,0 +1,101 @@
+// The HTML of a result, reduced to what shows a result: nothing in it loads, leads elsewhere, runs, or asks another host.
+//
+// A program of the reader, or one that came from elsewhere, can say anything in Python's name, so this is done in the page, in a
+// document that loads nothing. The frame's own policy is the second wall, not the first: no policy keeps a `<link>` from
+// opening a connection.
+import createDOMPurify from "dompurify";
+import frame from "./frame.json";
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
+const TAGS = words(`
+  table caption colgroup col thead tbody tfoot tr th td p div span br hr wbr h1 h2 h3 h4 h5 h6 ul ol li dl dt dd pre code kbd samp var b strong i em
+  u s small sub sup mark q blockquote cite abbr ins del figure figcaption section article header footer details summary progress meter time img style
+  svg g defs symbol use path rect circle ellipse line polyline polygon text tspan linearGradient radialGradient stop clipPath`);
+
+/** Attributes of which no value is an address. */
+const PLAIN = words(`
+  align alt border class colspan datetime dir headers height hidden high id lang low max min open optimum reversed role rowspan scope span start style title valign value width
+  clipPathUnits cx cy d dominant-baseline dx dy fill-opacity fill-rule clip-rule font-family font-size font-style font-weight fx fy gradientTransform gradientUnits letter-spacing
+  offset opacity pathLength points preserveAspectRatio r rotate rx ry spreadMethod stop-color stop-opacity stroke-dasharray stroke-dashoffset stroke-linecap
+  stroke-linejoin stroke-miterlimit stroke-opacity stroke-width text-anchor textLength transform version viewBox x x1 x2 xml:space xmlns y y1 y2`);
+/** Attributes whose value may refer to a part of the drawing. */
+const PAINTS = ["fill", "stroke", "clip-path"];
+
+/** What a style may set. `url()` stands in no other property that a browser knows, but for those of images. */
+const STYLES = new Set([
+  ...words(`color opacity line-height letter-spacing word-spacing text-align text-indent text-transform text-shadow vertical-align white-space white-space-collapse text-wrap-mode
+  word-break overflow-wrap overflow-x overflow-y border-collapse border-spacing caption-side table-layout empty-cells display float clear width height min-width
+  max-width min-height max-height background-color background-image background-size background-position-x background-position-y background-repeat stroke-width`),
+  ...words("family size style weight stretch variant-numeric variant-caps").map((part) => `font-${part}`),
+  ...words("line style color thickness").map((part) => `text-decoration-${part}`),
+  ...words("top right bottom left").flatMap((side) => [`margin-${side}`, `padding-${side}`, ...words("width style color").map((part) => `border-${side}-${part}`)]),
+  ...words("top-left top-right bottom-right bottom-left").map((corner) => `border-${corner}-radius`),
+  ...PAINTS,
+]);
+/** The functions that a value may call: colors, sizes, gradients. */
+const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix calc min max clamp var linear-gradient radial-gradient conic-gradient repeating-linear-gradient"));
+
+const HTML = "http://www.w3.org/1999/xhtml";
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A document that is shown nowhere and loads nothing. */
+const inert = document.implementation.createHTMLDocument("");
+const purify = createDOMPurify(window);
+const config = {
+  ALLOWED_TAGS: TAGS,
+  ALLOWED_ATTR: [...PLAIN, ...PAINTS, "src", "href", "xlink:href"],
+  ADD_URI_SAFE_ATTR: [...PLAIN, ...PAINTS],
+  // Of addresses, those within the drawing, and pictures that the HTML brings itself.
+  ALLOWED_URI_REGEXP: /^#/,
+  ALLOW_DATA_ATTR: false,
+  ALLOWED_NAMESPACES: [HTML, SVG],
+  // A style that stands first would be taken for the head's, and be lost.
+  FORCE_BODY: true,
+};
+
+purify.addHook("uponSanitizeElement", (node, { tagName }) => {
+  if (tagName !== "style") return;
+  const element = node as Element;
+  if (element.namespaceURI === HTML) element.textContent = rulesOf(element.textContent ?? "");
+  else element.remove();
+});
+purify.addHook("uponSanitizeAttribute", (_, attribute) => {
+  const { attrName: name, attrValue: value } = attribute;
+  if (name === "style") attribute.attrValue = declared((style) => (style.cssText = value));
+  else if (PAINTS.includes(name)) attribute.keepAttr = declared((style) => style.setProperty(name, value)) !== "";
+});
+
+/** A document for a frame, with a policy of its own around what is left of the HTML. */
+export function documentOf(html: string): string {
+  return `${frame.before.join("")}${purify.sanitize(html, config)}${frame.after}`;
+}
+
+/** The harmless part of a style that is set so; the browser has read it, so that nothing is hidden in how it is written. */
+function declared(set: (style: CSSStyleDeclaration) => void): string {
+  const { style } = inert.createElement("i");
+  set(style);
+  return harmless(style);
+}
+
+function harmless(style: CSSStyleDeclaration): string {
+  return [...style]
+    .filter((name) => STYLES.has(name) && isCalm(style.getPropertyValue(name)))
+    .map((name) => `${name}:${style.getPropertyValue(name)}${style.getPropertyPriority(name) && "!important"}`)
+    .join(";");
+}
+
+/** Whether a value, as the browser writes it, asks for nothing and ends no element. */
+function isCalm(value: string): boolean {
+  const called = [...value.matchAll(/([\w-]*)\((.{0,2})/g)];
+  return value !== "" && !/[<\\]/.test(value) && called.every(([, name = "", first]) => name === "" || FUNCTIONS.has(name) || (name === "url" && first === '"#'));
+}
+
+/** The rules of a style sheet for elements; those for media, fonts and other sheets are left out. */
+function rulesOf(text: string): string {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(text);
+  return [...sheet.cssRules]
+    .flatMap((rule) => (rule instanceof CSSStyleRule && !/[<\\]/.test(rule.selectorText) ? [`${rule.selectorText}{${harmless(rule.style)}}`] : []))
+    .join("\n");
+}
