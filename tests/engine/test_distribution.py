@@ -20,7 +20,7 @@ import ironlaw
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "engine"
-LARGEST_WHEEL = 400_000
+LARGEST_WHEEL = 400 * 1024
 README = (ENGINE / "README.md").read_text("utf-8")
 COMMANDS = [line.partition("  #")[0] for line in re.findall(r"^ironlaw .*$", README, re.MULTILINE)]
 

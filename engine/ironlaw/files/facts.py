@@ -118,7 +118,8 @@ class Facts:
         mine, theirs = self.said(), other.said()
         for name in mine.keys() & theirs.keys():
             if mine[name] != theirs[name]:
-                raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because="as another file says")
+                why = "as another file says, and nothing is read until they agree or one is taken away"
+                raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because=why)
         return replace(self, **theirs)  # type: ignore[arg-type]
 
     def without(self, names: Collection[str]) -> Facts:

@@ -130,6 +130,9 @@ def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
+    if facts.runtime == "fsdp" and said.weights is None:
+        # A program that divides makes its own formats of what another loads.
+        facts = replace(facts, weights=None)
     return facts, frozenset(facts.said().keys() - said.said().keys())
 
 

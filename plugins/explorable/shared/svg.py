@@ -164,6 +164,8 @@ def _rim_words(root: Element, marked: str) -> None:
     """Give words a rim in the color of their ground, where an id begins with `marked`."""
     for node in root.iter():
         if node.get("id", "").startswith(marked):
+            # Of two pictures with the same title, both have such an id.
+            del node.attrib["id"]
             for words in node.iter("text"):
                 words.set("style", "; ".join(filter(None, (words.get("style"), _GROUND))))
 

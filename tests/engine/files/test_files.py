@@ -92,6 +92,16 @@ def test_axolotl_trains_all_weights_with_a_fused_loss() -> None:
     assert "rank" not in found
 
 
+@pytest.mark.parametrize(
+    ("said_of_it", "compute"),
+    [("", "bf16"), ("bf16: auto\n", "bf16"), ("bf16: false\n", "fp32"), ("fp16: true\n", "fp16")],
+)
+def test_axolotl_computes_in_16_bits_where_it_is_not_told_otherwise(said_of_it: str, compute: str) -> None:
+    # axolotl, `bf16` of its configuration: "auto" where it is left out.
+    file = "base_model: Qwen/Qwen2.5-7B\nsequence_len: 4096\nmicro_batch_size: 2\nlearning_rate: 2e-5\n"
+    assert said(file + said_of_it)["compute"] == compute
+
+
 def test_llama_factory_recomputes_and_keeps_trained_weights_in_fp32_unless_told_otherwise() -> None:
     # LLaMA-Factory, examples/train_lora/qwen3_lora_sft_ds3.yaml.
     lora = (
@@ -313,7 +323,7 @@ def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
 def test_two_files_complete_each_other_and_a_contradiction_is_named() -> None:
     run, division = read(AXOLOTL_QLORA).facts, Facts(devices=8, nodes=1)
     assert run.joined(division).devices == 8
-    with pytest.raises(EngineError, match=r"^zero 2 is not allowed, as another file says; allowed: 3"):
+    with pytest.raises(EngineError, match=r"^zero 2 is not allowed, as another file says, .*; allowed: 3"):
         run.joined(Facts(zero=2))
 
 

@@ -45,14 +45,18 @@ def test_the_longest_context_is_never_assumed() -> None:
 
 def test_a_choice_counts_before_a_file_and_files_may_not_contradict_each_other() -> None:
     assert words(RUN, sequence=512, batch=8).words["batch"] == 8
-    with pytest.raises(EngineError, match=r"^micro batch 4 is not allowed, as another file says; allowed: 2$"):
+    with pytest.raises(
+        EngineError,
+        match=r"^micro batch 4 is not allowed, as another file says, and nothing is read until .*; allowed: 2$",
+    ):
         words(RUN, RUN.replace("size: 2", "size: 4"))
 
 
 @pytest.mark.parametrize(
     ("text", "precision"),
     [
-        ("base_model: gpt2\nmicro_batch_size: 1\n", "fp32"),
+        ("base_model: gpt2\nmicro_batch_size: 1\n", "bf16"),
+        ("base_model: gpt2\nmicro_batch_size: 1\nbf16: false\n", "fp32"),
         ("base_model: gpt2\nmicro_batch_size: 1\nbf16: true\n", "bf16"),
         ("base_model: gpt2\nmicro_batch_size: 1\nfp16: true\n", "fp16"),
         ("base_model: gpt2\nmicro_batch_size: 1\nbf16: true\nadapter: lora\n", "amp-bf16"),

@@ -51,6 +51,8 @@ export class Answers {
   #unread = false;
   /** The state whose frame is on the page: number, verdict and picture are of it, and what stands beside them is not. */
   #framed: State | null = null;
+  /** Does Python hear texts that may change the reader's state? */
+  #hears = false;
   /** Is a moving hand followed, and does it rest by now? */
   #following = false;
   #rests = false;
@@ -136,9 +138,15 @@ export class Answers {
     }
   }
 
-  /** What the act's Python says besides its views. */
-  tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
-    return this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
+  /** What the act's Python says besides its views. While it has not started, what is shown is not of the texts that it is to hear. */
+  async tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
+    this.#hears = what === "hear";
+    if (this.#hears && !this.ready) this.#markStale();
+    try {
+      return await this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
+    } finally {
+      this.#hears = false;
+    }
   }
 
   refreshIfNeeded(): void {
@@ -279,7 +287,7 @@ export class Answers {
 
   /** Whether the page still shows what was baked, and that is of the reader's state: only grips are missing then. */
   get #unchanged(): boolean {
-    return !this.#unread && this.#act.host.dataset.live !== "true" && equal(this.#wanted(), this.#baked);
+    return !this.#unread && !this.#hears && this.#act.host.dataset.live !== "true" && equal(this.#wanted(), this.#baked);
   }
 
   #markStale(): void {
