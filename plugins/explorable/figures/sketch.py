@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from xml.sax.saxutils import escape, quoteattr
 
 from explorable.shared.errors import nearest
-from explorable.shared.svg import INK, over
+from explorable.shared.svg import INK, OVER
 
 WIDTH = 440
 """Units, as wide as the column of text."""
@@ -109,7 +109,7 @@ class Sketch:
         made += f' text-anchor="{anchor}"' if anchor != "start" else ""
         made += ' font-weight="600"' if look.get("bold") else ""
         made += ' font-family="monospace"' if look.get("mono") else ""
-        made += f' id="{over(len(self._made))}"' if look.get("over") else ""
+        made += f' id="{OVER}"' if look.get("over") else ""
         self._made.append(f'<text x="{_n(x)}" y="{_n(y + 0.35 * size)}" {made}>{escape(words)}</text>')
 
     def svg(self) -> str:

@@ -49,8 +49,8 @@ ROOM = 1.08
 """How much larger than that letters are laid out, so that words without a digit, too, stay in what is left for them."""
 EXPONENT = 0.9
 """The least size of an exponent or index against the letters beside it. A phone would hide one as small as in print."""
-_OVER = "over-"
-"""What the id of words begins with that a line of the picture may cross."""
+OVER = "over"
+"""The mark of words that a line of the picture may cross: an id, which the picture loses when they get their rim."""
 _GROUND = f"paint-order:stroke;stroke:var(--il-ground,var(--il-bg,{_BASE['bg']}));stroke-width:3;stroke-linejoin:round"
 """Words keep a rim in the color of the ground they stand on, which a page may name, so that lines end before them."""
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+−")
@@ -94,17 +94,12 @@ def drawn(figure: Figure) -> str:
     """The SVG file of a figure, with nothing in it that another day would change."""
     for axes in figure.axes:
         if axes.axison:
-            for number, words in enumerate(axes.texts):
+            for words in axes.texts:
                 if words.get_bbox_patch() is None and words.get_color() != INK["bg"]:
-                    words.set_gid(over(number))
+                    words.set_gid(OVER)
     out = io.BytesIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return out.getvalue().decode("utf-8")
-
-
-def over(number: int) -> str:
-    """The id of words that get a rim in the color of their ground; `number` tells them from others of the picture."""
-    return f"{_OVER}{number}"
 
 
 def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
@@ -138,7 +133,7 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
             node.text = AtomicString(node.text)
     for node in list(root.iter("text")):
         _enlarge_exponents(node)
-    _rim_words(root, own + _OVER)
+    _rim_words(root, own + OVER)
     # The rules that matplotlib's style sheet has for all elements.
     rules = "font-variant-numeric:lining-nums;overflow:visible;stroke-linejoin:round;stroke-linecap:butt"
     root.set("style", f"{rules};width:100%;height:auto;max-width:{width}")
@@ -161,10 +156,9 @@ def _set_in_page_type(node: Element) -> None:
 
 
 def _rim_words(root: Element, marked: str) -> None:
-    """Give words a rim in the color of their ground, where an id begins with `marked`."""
+    """Give words a rim in the color of their ground, where an id is `marked`."""
     for node in root.iter():
-        if node.get("id", "").startswith(marked):
-            # Of two pictures with the same title, both have such an id.
+        if node.get("id") == marked:
             del node.attrib["id"]
             for words in node.iter("text"):
                 words.set("style", "; ".join(filter(None, (words.get("style"), _GROUND))))
