@@ -235,10 +235,8 @@ def _axolotl(document: Document) -> Found:
 def _axolotl_silent(document: Document, named: Found) -> Found:
     # Its own default is `bf16: auto`.
     auto = "bf16" if document.get("bf16") is None else "fp32"
-    compute, whole = named.get("compute", auto), named.get("method") in (None, "freeze")
-    # The weights that are trained whole are loaded in the format of products; under FSDP accelerate makes them FP32.
-    weights = "fp32" if whole and named.get("runtime") == "fsdp" else compute
-    found = {"method": "full", "stage": "sft", "checkpointing": False, "compute": compute, "weights": weights}
+    compute = named.get("compute", auto)
+    found = {"method": "full", "stage": "sft", "checkpointing": False, "compute": compute, "weights": compute}
     return {**found, "micro_batch": 1, "sequence": 512}
 
 

@@ -131,7 +131,7 @@ def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
     if facts.runtime == "fsdp" and said.weights is None:
-        # A program that divides makes its own formats of what another loads.
+        # Under FSDP accelerate divides FP32 weights, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return facts, frozenset(facts.said().keys() - said.said().keys())
 
