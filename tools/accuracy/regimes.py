@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from tools.accuracy.predict import published_bytes
 from tools.accuracy.report import percentile
@@ -51,7 +52,7 @@ class Regime:
 def regimes(judged: Iterable[Judged]) -> tuple[Regime, ...]:
     """Times by code and card, by devices, by devices and seconds, and by how full cards were; none without a row."""
     times = [j for j in judged if j.observation.kind == "time"]
-    cells = [(who, [j for j in times if code_and_card(j) == who]) for who in sorted({code_and_card(j) for j in times})]
+    cells = [(who, list(rows)) for who, rows in groupby(sorted(times, key=code_and_card), code_and_card)]
     cells += [(many, [j for j in times if _bin(devices(j), DEVICES) == many]) for _, many in DEVICES]
     for _, many in DEVICES:
         for _, long in SECONDS:
