@@ -141,8 +141,10 @@ export class Paint {
     if (stale) this.#host.dataset.stale = stale;
     else delete this.#host.dataset.stale;
     // What is dimmed is not to be read yet. The words are no part of it: they are spoken.
-    for (const part of all(this.#host, ANSWER)) part.toggleAttribute("aria-busy", false);
-    if (stale === "true") for (const part of all(this.#host, ANSWER)) part.setAttribute("aria-busy", "true");
+    for (const part of all(this.#host, ANSWER)) {
+      if (stale === "true") part.setAttribute("aria-busy", "true");
+      else part.removeAttribute("aria-busy");
+    }
     setText(slot(this.#host, "wait"), stale === "true" ? NOT_YET : "");
     this.#chip();
   }
