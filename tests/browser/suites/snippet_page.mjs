@@ -82,7 +82,10 @@ export async function snippetWith({ browser, server }, code) {
   await browser.eval((text) => {
     const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
     host.dataset["source"] = text;
-    host.replaceWith(host.cloneNode(true));
+    const fresh = /** @type {HTMLElement} */ (host.cloneNode(true));
+    // A clone has the mark of the first one: without this, `ready` would not wait for the new one's program.
+    delete fresh.dataset["ready"];
+    host.replaceWith(fresh);
   }, code);
   await snippet.ready();
   return snippet;
