@@ -60,6 +60,7 @@ class Links:
     reference: module of the engine -> the page that documents it; empty for no links.
     records: the folder under which the raw records are published.
     claims: the claims page, or empty when there is none.
+    checks: the page that says how each claim is checked; empty where the claims page says it.
     form: the form for a wrong number on this page, by `wrong.form`; empty when there is none.
     """
 
@@ -68,6 +69,7 @@ class Links:
     records: str
     claims: str = ""
     form: str = ""
+    checks: str = ""
 
     def to_reference(self, origin: str) -> str:
         """The link to a public name of the engine; empty when no page documents its module."""
@@ -83,6 +85,10 @@ class Links:
     def to_claim(self, name: str) -> str:
         """The link to a claim; empty when the site has no claims page."""
         return f"{self._relative(self.claims)}#{name}" if self.claims else ""
+
+    def to_check(self, name: str) -> str:
+        """The link to how a claim is checked; empty where the claims page says it."""
+        return f"{self._relative(self.checks)}#{name}" if self.checks else ""
 
     def to_claims(self, verdict: str = "") -> str:
         """The link to the list of claims, to those with a verdict if one is named; empty without a claims page."""

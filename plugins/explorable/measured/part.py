@@ -51,6 +51,7 @@ class MeasuredOptions:
     claims, reported: the folders of the claims and of what others published.
     contributed: the folder, inside the docs folder, of what readers measured on their cards.
     claims_page: the page that lists the claims, relative to the docs folder.
+    checks_page: the page with `/// claims | checks`, where the list is too heavy with them; may be missing.
     reference: the folder of the engine's reference, relative to the docs folder; empty for numbers without links. A
             module is documented on the page that says `::: module`.
     """
@@ -63,6 +64,7 @@ class MeasuredOptions:
     reported: str = "docs/measured/reported"
     contributed: str = "plan/contributed"
     claims_page: str = "claims/index.md"
+    checks_page: str = "claims/checks.md"
 
 
 class MeasuredPart(Part):
@@ -87,6 +89,7 @@ class MeasuredPart(Part):
         self._located.known |= constructs()
         self._reference: dict[str, str] = {}
         self._claims_page = options.claims_page
+        self._checks_page = options.checks_page
         self._mentions: dict[str, list[Mention]] = {}
         self._waiting: list[Waiting] = []
         self._sources = Sources(computed, loaded, Claims(claim_files, computed, loaded), published, contributed)
@@ -130,6 +133,8 @@ class MeasuredPart(Part):
                 log.warning("option 'reference': no page in '%s' documents a module", options.reference)
         if not any(page.source == self._claims_page for page in pages):
             self._claims_page = ""
+        if not any(page.source == self._checks_page for page in pages):
+            self._checks_page = ""
         texts = [(page.source, page.written) for page in pages]
         self._mentions = mentions(texts, self._claims_page)
         self._waiting = waiting(texts, loaded)
@@ -148,7 +153,7 @@ class MeasuredPart(Part):
             self._sources.computed.close()
 
     def _context(self, source: str, report: str) -> PageContext:
-        links = Links(source, self._reference, PUBLISHED, self._claims_page, report)
+        links = Links(source, self._reference, PUBLISHED, self._claims_page, report, self._checks_page)
         return PageContext(links, self._report, self._mentions, self._waiting)
 
     def _report(self, line: int | None, error: MeasuredError) -> None:

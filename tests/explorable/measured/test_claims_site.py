@@ -161,6 +161,20 @@ def test_a_page_that_names_a_claim_links_to_it_and_the_claim_links_back(site: Si
         assert '<a href="../a/">The chapter</a>' in row(html, name)
 
 
+def test_where_a_book_has_a_page_of_checks_the_list_leads_to_it_and_it_leads_back(site: Site) -> None:
+    claims(site, ADAM, OPEN)
+    site.page("# Checks\n\n/// claims | checks\n///\n", "claims/checks.md")
+    html = built(site)
+    checks = (site.folder / "site/claims/checks/index.html").read_text("utf-8")
+    assert '<a href="checks/#adam-12-gb">How it is checked</a>' in row(html, "adam-12-gb")
+    assert "By a PyTorch accounting" not in html
+    assert "How it is checked" not in row(html, "thirty-percent-idle")
+    assert re.search(
+        r'id="adam-12-gb">\s*<p><a href="\.\./#adam-12-gb">Adam adds 12 GB\.</a></p>\s*<p>By a PyTorch', checks
+    )
+    assert 'id="thirty-percent-idle"' not in checks
+
+
 def test_a_mark_opens_the_check_in_place_and_leads_to_the_list(site: Site) -> None:
     claims(site, ADAM, BUBBLE)
     site.page(

@@ -15,6 +15,7 @@ from explorable.measured.claims.verdict import VERDICTS, Tolerance, shown
 from explorable.measured.markup import Links, element, linked
 from explorable.measured.values.quantities import glue, unit_text
 
+HOW = "How it is checked"
 COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")
 """What stands above the columns. On a phone `claims.css` writes the last three before their cells."""
 
@@ -45,6 +46,19 @@ def listed(claims: Claims, mentions: Mentions, links: Links) -> Element:
             root.append(element("div", heading, edition, class_="il-claims__source", data_source=source.id))
             previous = source
         root.append(_section(source, section, [claims.by_id[claim.id] for claim in found], mentions, links))
+    return root
+
+
+def checks(claims: Claims, links: Links) -> Element:
+    """How each claim is checked, by document, each with the link back to its verdict."""
+    root = element("div", class_="il-claims")
+    for source in claims.files.sources:
+        found = [item for item in claims.judged if item.claim.source == source and item.answer]
+        if found:
+            root.append(element("h2", source.title, id=f"checks-{source.id}"))
+        for item in found:
+            gist = element("p", linked(item.claim.gist, links.to_claim(item.claim.id)))
+            root.append(element("div", gist, *_how(item), id=item.claim.id, class_="il-claims__check"))
     return root
 
 
@@ -136,8 +150,10 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
         first.append(element("p", *[_part(part, links) for part in item.note], class_="il-claims__note"))
     if item.reason:
         first.append(element("p", item.reason, class_="il-claims__note"))
-    if item.answer:
-        first.append(_how(item))
+    if item.answer and (href := links.to_check(claim.id)):
+        first.append(element("p", element("a", HOW, href=href), class_="il-claims__used"))
+    elif item.answer:
+        first.append(element("details", element("summary", HOW), *_how(item)))
     if mentions:
         pages = [element("a", mention.title, href=links.to_page(mention.page)) for mention in mentions]
         spaced: list[Element | str] = ["Used in "]
@@ -171,12 +187,12 @@ def _number(text: str, origin: str, record: str, links: Links) -> Element:
     return linked(text, href, class_=f"il-number il-{'measured' if record else 'computed'}")
 
 
-def _how(item: Judged) -> Element:
-    """How the claim was checked, folded away. What an accounting counts stands once, in the page's list of them."""
+def _how(item: Judged) -> list[Element]:
+    """How the claim was checked. What an accounting counts stands once, in the claims page's list of them."""
     claim, check = item.claim, item.claim.check
     assert item.answer is not None
     assert claim.tolerance is not None
-    made = element("details", element("summary", "How it is checked"))
+    made: list[Element] = []
     counted = f" ({check.accounting})" if check.accounting else ""
     by = f"By {_by(check.evidence)}{counted}, tolerance “{claim.tolerance.name}”: "
     if check.evidence == "cited":

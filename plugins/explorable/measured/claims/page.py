@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from explorable.book import current
 from explorable.measured.claims.judged import Claims
-from explorable.measured.claims.listing import Mentions, listed, said, within
+from explorable.measured.claims.listing import Mentions, checks, listed, said, within
 from explorable.measured.claims.verdict import VERDICTS, Verdict, shown
 from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element, linked, scrolled
@@ -22,6 +22,7 @@ def block(name: str, claims: Claims, mentions: Mentions, links: Links) -> Elemen
     parts: dict[str, Callable[[], Element]] = {
         "summary": lambda: _summary(claims),
         "list": lambda: listed(claims, mentions, links),
+        "checks": lambda: checks(claims, links),
         "tolerances": lambda: _tolerances(claims),
         "accountings": _accountings,
     }
