@@ -11,6 +11,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
+from ironlaw.files.nested import is_too_deep
 from ironlaw.files.words import DIVIDED
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
@@ -73,7 +74,7 @@ def _cards() -> dict[str, str]:
 def _object(text: str) -> dict[str, Any]:
     """The object that a note is. Raises `ValueError` where it is none."""
     try:
-        found = json.loads(text)
+        found = None if is_too_deep(text) else json.loads(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
+from ironlaw.files.nested import TooDeepError
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.models import checkpoints
@@ -78,7 +79,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     for part in whole:
         try:
             found.append((part, read(part)))
-        except UnreadError as error:
+        except (UnreadError, TooDeepError) as error:
             unread = f"A part of the text was not read: {error}."
     if unread:
         first, reading = found[0]

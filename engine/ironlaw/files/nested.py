@@ -1,0 +1,40 @@
+"""How deep lists and objects lie in one another in a text: a reader of JSON goes as deep, which ends a browser's Python."""
+
+from __future__ import annotations
+
+import re
+
+from ironlaw.core.errors import EngineError, Spelling
+
+DEEPEST = 50
+"""Lists and objects inside one another that are read; no file of a training has as many."""
+MOST_BRACKETS = 200_000
+"""Brackets of a text that are counted: a checkpoint's header of 1 MB has fewer."""
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\Z))*+([\[\]{}])', re.DOTALL)
+"""Up to the next bracket that stands in no string."""
+
+
+class TooDeepError(EngineError):
+    """A text with more lists and objects in one another than are read."""
+
+    def __init__(self) -> None:
+        super().__init__("text", "too deep", f"at most {DEEPEST} lists and objects deep")
+
+    def __reduce__(self) -> tuple[type[TooDeepError], tuple[()]]:
+        return TooDeepError, ()
+
+    def worded(self, spell: Spelling) -> str:
+        """The sentence."""
+        return f"more than {DEEPEST} lists and objects lie in one another in this text, which no file of a training needs"
+
+
+def is_too_deep(text: str) -> bool:
+    """Whether the first list or object of a JSON holds more than `DEEPEST` in one another, or too many to be counted."""
+    depth = 0
+    for count, found in enumerate(_BRACKET.finditer(text)):
+        depth += 1 if found[1] in "[{" else -1
+        if depth > DEEPEST or count >= MOST_BRACKETS:
+            return True
+        if depth <= 0:
+            return False
+    return False
