@@ -93,7 +93,7 @@ def is_measured(text: str) -> None:
     """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = _object(text)
     named = found.keys() <= MEASURED | {READ_AT}
-    if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
+    if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files.nested import TooDeepError
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.nested import TooDeepError
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]

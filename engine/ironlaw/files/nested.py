@@ -1,4 +1,4 @@
-"""How deep lists and objects lie in one another in a text: a reader of JSON goes as deep, which ends a browser's Python."""
+"""How deep lists and objects lie in one another: a reader of JSON goes as deep, which ends a browser's Python."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ MOST_BRACKETS = 200_000
 """Brackets of a text that are counted: a checkpoint's header of 1 MB has fewer."""
 _BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+(?:"|\Z))*+([\[\]{}])', re.DOTALL)
 """Up to the next bracket that stands in no string."""
+_NAMED = re.compile(r'\s*+["}]')
+"""What follows where an object begins."""
 
 
 class TooDeepError(EngineError):
@@ -25,16 +27,23 @@ class TooDeepError(EngineError):
 
     def worded(self, spell: Spelling) -> str:
         """The sentence."""
-        return f"more than {DEEPEST} lists and objects lie in one another in this text, which no file of a training needs"
+        return (
+            f"more than {DEEPEST} lists and objects lie in one another in this text, which no file of a training needs"
+        )
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether the first list or object of a JSON holds more than `DEEPEST` in one another, or too many to be counted."""
-    depth = 0
-    for count, found in enumerate(_BRACKET.finditer(text)):
+    """Whether the first list or object of a JSON holds more than `DEEPEST` in one another, or too many to count.
+
+    Where its reader would stop for a fault, what follows may count, or not.
+    """
+    at = depth = count = 0
+    # Not searched: a text whose quotation mark is missing goes on to the end.
+    while found := _BRACKET.match(text, at):
+        at, count = found.end(), count + 1
         depth += 1 if found[1] in "[{" else -1
-        if depth > DEEPEST or count >= MOST_BRACKETS:
+        if depth > DEEPEST or count > MOST_BRACKETS:
             return True
-        if depth <= 0:
+        if depth <= 0 or (found[1] == "{" and not _NAMED.match(text, at)):
             return False
     return False
