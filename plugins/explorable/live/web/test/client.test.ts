@@ -511,6 +511,14 @@ describe("what a reader's program says in Python's name", () => {
     expect(workers[0]).toMatchObject({ terminated: true, onmessage: null });
   });
 
+  test("as a figure that shows parts of itself without measure ends the run before a browser draws it", async () => {
+    const { run, says, workers, id } = running();
+    const levels = Array.from({ length: 20 }, (_, at) => `<g id="a${at + 1}">${`<use href="#a${at}"/>`.repeat(2)}</g>`).join("");
+    says({ ...ran, id, figures: [{ svg: `<svg><g id="a0"><path/></g>${levels}</svg>`, name: "" }] });
+    expect(await run.outcome).toEqual({ kind: "problem", message: "Python was ended: a figure shows parts of itself too often to be drawn here.", lost: true });
+    expect(workers[0]?.terminated).toBe(true);
+  });
+
   test("is heard as far as Python itself goes: its whole output, also of signs that are two characters here, and as much of its tests", async () => {
     let printed = 0;
     const { client, worker } = bench();
