@@ -17,7 +17,7 @@ _NAMED = re.compile(r'\s*+["}]')
 
 
 class TooDeepError(EngineError):
-    """A text with more lists and objects in one another than are read."""
+    """A text with more lists and objects in one another, or in all, than are read."""
 
     def __init__(self) -> None:
         super().__init__("text", "too deep", f"at most {DEEPEST} lists and objects deep")
@@ -28,7 +28,8 @@ class TooDeepError(EngineError):
     def worded(self, spell: Spelling) -> str:
         """The sentence."""
         return (
-            f"more than {DEEPEST} lists and objects lie in one another in this text, which no file of a training needs"
+            f"more than {DEEPEST} lists and objects lie in one another in this text, or more than {MOST_BRACKETS:,} "
+            "brackets in all, which no file of a training needs"
         )
 
 

@@ -83,7 +83,8 @@ function read(attributes: string): { id: string | undefined; refers: string[] } 
   for (const [, name = "", double, single] of attributes.matchAll(ATTRIBUTE)) {
     const value = (double ?? single ?? "").trim();
     if (name === "id") id = value;
-    else if (/(^|:)href$/.test(name) && value.startsWith("#")) refers.push(plain(value.slice(1)));
+    // An animation can set an address, too. Colors begin so as well, and name no part.
+    else if (value.startsWith("#")) refers.push(plain(value.slice(1)));
     else for (const [, part = ""] of value.matchAll(PAINTS)) refers.push(plain(part));
   }
   return { id, refers };
