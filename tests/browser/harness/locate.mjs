@@ -116,7 +116,9 @@ export function clickTarget(element) {
     Object.assign(window, { pointerMissed: !hit });
     if (!hit) return;
     // What goes away when it is pressed has heard of it. Of anything else that has moved away, the page clicks what is around both places.
-    addEventListener("pointerup", (up) => Object.assign(window, { pointerMissed: target.isConnected && !hits(up) }), once);
+    // A radio or check box is always clicked, also where the picture has scrolled on ahead of the page.
+    const sure = element instanceof HTMLInputElement && (element.type === "radio" || element.type === "checkbox") && !element.matches(":disabled");
+    addEventListener("pointerup", (up) => Object.assign(window, { pointerMissed: target.isConnected && (sure || !hits(up)) }), once);
     addEventListener("click", ({ target: at }) => at instanceof Node && target.contains(at) && Object.assign(window, { pointerMissed: false }), once);
   };
   addEventListener("pointerdown", look, once);
