@@ -428,6 +428,16 @@ def test_a_link_holds_only_what_the_page_writes(name: str, text: str) -> None:
         control_value(note, text)
 
 
+@pytest.mark.parametrize("name", ["config", "more", "measured"])
+def test_a_note_of_lists_in_each_other_is_refused_before_it_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CPython's reader of JSON raises an error, a browser's Python would end."""
+    note = next(control for control in CONTROLS if control.name == name)
+    assert isinstance(note, Note)
+    monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("read"))
+    with pytest.raises(ValueError, match="the link"):
+        control_value(note, '{"a": ' + "[" * 100 + "]" * 100 + "}")
+
+
 def test_words_of_notes_are_words_of_a_setup() -> None:
     for word in MORE:
         words: dict[str, Any] = {word: object()}

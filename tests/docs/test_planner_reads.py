@@ -180,6 +180,13 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
 
 
+def test_memory_of_which_nothing_is_free_is_told(act: LoadedAct) -> None:
+    message = OUT_OF_MEMORY.replace("1.09 GiB is free", "0 bytes is free")
+    measured = json.loads(str(read([message], START).controls["measured"]))
+    assert (measured["free"], measured["in_use"]) == (0, round(23.65 * 2**30))
+    act.hear([message], sent(START))  # also the page's check of its notes takes it
+
+
 NANO_GPT = "iter 100: loss 3.4, time 250.12ms, mfu 35.2%"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
+from ironlaw.files.nested import is_too_deep
 from ironlaw.files.words import DIVIDED
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
@@ -73,7 +74,7 @@ def _cards() -> dict[str, str]:
 def _object(text: str) -> dict[str, Any]:
     """The object that a note is. Raises `ValueError` where it is none."""
     try:
-        found = json.loads(text)
+        found = None if is_too_deep(text) else json.loads(text)
     except ValueError:
         found = None
     if not isinstance(found, dict):
@@ -92,7 +93,7 @@ def is_measured(text: str) -> None:
     """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = _object(text)
     named = found.keys() <= MEASURED | {READ_AT}
-    if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
+    if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 
 

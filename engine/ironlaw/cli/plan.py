@@ -11,7 +11,7 @@ from ironlaw.cli.estimate import render
 from ironlaw.cli.options import GROUPS, MODEL, OPTIONS, Option, one_of
 from ironlaw.cli.parser import Parser, show
 from ironlaw.cli.tables import gigabytes, section, table, visible
-from ironlaw.core.contents import LARGEST, ending
+from ironlaw.core.contents import LARGEST, NoFileError, ending, require_regular
 from ironlaw.models.checkpoints import count_elements, header_text
 
 if TYPE_CHECKING:
@@ -74,11 +74,14 @@ def _text(name: str) -> str:
         if name == "-":
             return sys.stdin.read(LARGEST)
         if name.endswith(".safetensors"):
+            require_regular(name)
             return header_text(name)
         return ending(name).decode("utf-8", "replace")
     # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, NoFileError):
+            why = f"{why}; '-' reads the input"
         raise UsageError(f"file {quoted(name)} cannot be read: {why}") from None
 
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from ironlaw.core.errors import EngineError, Spelling
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.nested import TooDeepError
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
@@ -78,7 +79,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     for part in whole:
         try:
             found.append((part, read(part)))
-        except UnreadError as error:
+        except (UnreadError, TooDeepError) as error:
             unread = f"A part of the text was not read: {error}."
     if unread:
         first, reading = found[0]

@@ -19,6 +19,8 @@ _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|a
 _STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
 _NODES = ("nnodes", "num_nodes", "num_machines")
+_COMMENTS = re.compile(r"\A\s*(#.*\n\s*)*")
+_GOES_ON = re.compile(r"\\\s*\n")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
 MOST_TOLD = 4
@@ -94,7 +96,7 @@ def is_command(text: str) -> bool:
 
 def _one_line(text: str) -> str:
     """The command without the lines of comment before it."""
-    return re.sub(r"\\\s*\n", " ", re.sub(r"\A\s*(#.*\n\s*)*", "", text.strip()))
+    return _GOES_ON.sub(" ", _COMMENTS.sub("", text.strip()))
 
 
 def options(text: str) -> dict[str, str]:

@@ -6,13 +6,12 @@ import json
 from typing import Any
 
 from ironlaw.core.errors import EngineError, show
+from ironlaw.files.nested import DEEPEST, TooDeepError, is_too_deep
 
 LONGEST = 1_000_000
 """Characters of a text that is read; a log may have more, of which the end counts."""
 LONGEST_DOCUMENT = 50_000
 """Characters of a YAML, which is read slowly."""
-DEEPEST = 50
-"""Blocks of a YAML inside one another."""
 
 _EXPECTED = {
     "Expecting ',' delimiter": "a comma or a closing bracket is expected",
@@ -31,7 +30,7 @@ def mapping(text: str) -> dict[str, Any] | None:
     """The mapping that a text writes as JSON or YAML; None when it is no mapping.
 
     Raises:
-        EngineError: It is too long, has an alias or a tag, or says a key twice.
+        EngineError: It is too long or too deep, has an alias or a tag, or says a key twice.
     """
     if len(text) > LONGEST_DOCUMENT and not _begins_as_json(text):
         return None
@@ -48,6 +47,9 @@ def _begins_as_json(text: str) -> bool:
 
 
 def _json(text: str) -> Any:
+    if is_too_deep(text):
+        raise TooDeepError
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
@@ -61,7 +63,7 @@ def _json(text: str) -> Any:
     except EngineError:
         raise
     # A number of thousands of digits is a ValueError.
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 
@@ -79,8 +81,6 @@ def json_fault(text: str) -> str:
         return f"in line {error.lineno}, column {error.colno}, {expected}"
     except ValueError:
         return "a number has thousands of digits"
-    except RecursionError:
-        return "its lists and objects lie too deep in each other"
     return ""
 
 
@@ -97,7 +97,7 @@ def _yaml(text: str) -> Any:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             # Its reader takes time by the square of the depth.
             if depth > DEEPEST:
-                return None
+                raise TooDeepError
         # Composed once, for its keys and its values.
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()

@@ -9,6 +9,7 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 
+from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import values
 from ironlaw.files.facts import Facts, Observed, Reading
@@ -34,7 +35,11 @@ _AXOLOTL_SPEED = re.compile(rf"'tokens_per_second_per_gpu':\s*'?{_NUMBER}")
 
 
 def read(text: str) -> Reading | None:
-    """What a log says of time and memory; None when it has no line of a program that is known."""
+    """What a log says of time and memory; None when it has no line of a program that is known.
+
+    Raises:
+        EngineError: A time or a rate is zero, or a figure is so large that nothing can have been measured so.
+    """
     text = "\n".join(line[:LONGEST_LINE] for line in text.splitlines())
     for one in (_llmc, _nano_gpt, _torchtitan, _megatron, _transformers):
         if (found := one(text)) is not None:
@@ -93,7 +98,7 @@ def _torchtitan(text: str) -> Reading | None:
             tokens_per_s_device=_settled(speed),
             mfu=_share(share),
             # It prints what PyTorch reserved at the fullest moment.
-            reserved=round(max(_numbers(memory)) * GIB),
+            reserved=round(max(_numbers(memory)) * GIB) or None,
             lines=len(lines),
         )
     )
@@ -108,8 +113,8 @@ def _megatron(text: str) -> Reading | None:
     measured = Observed(
         program="Megatron-LM",
         step_s=_settled(steps) / 1e3,
-        allocated=round(max(_numbers(allocated)) * 2**20) if allocated else None,
-        reserved=round(max(_numbers(reserved)) * 2**20) if reserved else None,
+        allocated=(round(max(_numbers(allocated)) * 2**20) or None) if allocated else None,
+        reserved=(round(max(_numbers(reserved)) * 2**20) or None) if reserved else None,
         lines=len(steps),
     )
     return _log(
@@ -159,4 +164,14 @@ def _last(pattern: re.Pattern[str], text: str, which: Callable[[list[str]], list
 
 
 def _log(measured: Observed, facts: Facts | None = None) -> Reading:
+    for what, value in (
+        ("time of a step in seconds", measured.step_s),
+        ("tokens per second", measured.tokens_per_s),
+        ("tokens per second of a GPU", measured.tokens_per_s_device),
+        ("allocated memory in GiB", measured.allocated and measured.allocated / GIB),
+        ("reserved memory in GiB", measured.reserved and measured.reserved / GIB),
+    ):
+        if value is not None and not 0 < value <= LARGEST:
+            allowed = f"more than 0 and at most {LARGEST:,}"
+            raise EngineError(what, value, allowed, because=f"as the log of {measured.program} has it")
     return Reading("log", facts or Facts(), measured)

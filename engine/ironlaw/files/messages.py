@@ -33,7 +33,7 @@ def out_of_memory(text: str) -> Reading:
         reserved = allocated + unused
     # "capacty" is how PyTorch 2.0 to 2.2 wrote it.
     total = _size(rf"total capaci?ty of {_SIZE}", message) or _size(rf"{_SIZE} total capacity", message)
-    free = _size(rf"{_SIZE} is free", message) or _size(rf"{_SIZE} free", message)
+    free = _size(rf"{_SIZE} (?:is )?free", message)
     measured = Observed(
         program="PyTorch",
         asked=_size(rf"Tried to allocate {_SIZE}", message),

@@ -7,8 +7,11 @@ import re
 from collections.abc import Callable
 
 from ironlaw.files import command_line, documents
+from ironlaw.files.nested import is_too_deep
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(\s|$)")
+_BEGINS = re.compile(r"\s*[A-Za-z_]")
+"""Lines with which a YAML or a command can begin."""
 _FAILURE = re.compile(r"\w*(Error|Exception|Warning):|.*out of memory")
 _WITHIN = re.compile(r"\s+\S|-\s|#|\s*$")
 """Lines that go on with a YAML: indented ones, items of a list, comments, empty ones."""
@@ -33,7 +36,8 @@ def split(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     """
     parts = _parts(text[-documents.LONGEST :].lstrip("\ufeff"))
     found = [part for part, whole in parts if whole and known(part)]
-    around = "".join(part for part, whole in parts if not whole or part not in found)
+    read = set(found)
+    around = "".join(part for part, whole in parts if not whole or part not in read)
     says = any(map(_SAYS.match, around.splitlines()))
     if not found or (len(found) == 1 and not says):
         return (text,)
@@ -49,23 +53,32 @@ def _parts(text: str) -> list[tuple[str, bool]]:
     """The text in pieces, each with whether it has the shape of a document or a command."""
     lines = text.splitlines(keepends=True)
     parts: list[tuple[str, bool]] = []
-    at = tried = 0
+    at = after = tried = 0
     while at < len(lines):
         brace = lines[at].startswith("{")
         tried += brace
-        end = (_json_end(lines, at) if tried <= MOST_TRIED else at) if brace else _end(lines, at)
-        parts.append(("".join(lines[at : max(end, at + 1)]), end > at))
+        end = at
+        if brace and tried <= MOST_TRIED:
+            end = _json_end(lines, at)
+        elif not brace and _BEGINS.match(lines[at]):
+            end = _end(lines, at)
+        if end > at:
+            parts += [("".join(lines[after:at]), False)] if at > after else []
+            parts.append(("".join(lines[at:end]), True))
+            after = end
         at = max(end, at + 1)
-    return parts
+    return [*parts, ("".join(lines[after:]), False)] if after < len(lines) else parts
 
 
 def _json_end(lines: list[str], at: int) -> int:
     """Behind the JSON that begins at a line; the line itself where none does."""
     text = "".join(lines[at : at + MOST_LINES])
+    if is_too_deep(text):
+        return at
     try:
         _, length = json.JSONDecoder().raw_decode(text)
     # A number of thousands of digits is a ValueError.
-    except (ValueError, RecursionError):
+    except ValueError:
         return at
     return at + text[:length].count("\n") + 1 if text[length:].split("\n", 1)[0].strip() == "" else at
 

@@ -83,7 +83,7 @@ export function findInPage(locator) {
 /**
  * Runs in the page. Scrolls until nothing covers the element's middle, as a reader would, and returns what a pointer hits
  * there: a radio or check box that is painted by its label alone is clicked by its label. If the page scrolls or grows before
- * the pointer goes down, `window.pointerMissed` becomes true.
+ * the pointer goes down, or while it is down, so that nothing is clicked, `window.pointerMissed` becomes true.
  * @param {HTMLElement} element
  * @returns {HTMLElement}
  */
@@ -104,12 +104,23 @@ export function clickTarget(element) {
     target.scrollIntoView({ block, behavior: "instant" });
   }
   Object.assign(window, { pointerMissed: false });
-  /** @param {PointerEvent} down */
-  const look = ({ clientX, clientY }) => {
+  /** @param {PointerEvent} pointer */
+  const hits = ({ clientX, clientY }) => {
     const { left, right, top, bottom } = target.getBoundingClientRect();
-    const hit = left - 1 <= clientX && clientX <= right + 1 && top - 1 <= clientY && clientY <= bottom + 1;
-    Object.assign(window, { pointerMissed: !hit });
+    return left - 1 <= clientX && clientX <= right + 1 && top - 1 <= clientY && clientY <= bottom + 1;
   };
-  addEventListener("pointerdown", look, { capture: true, once: true });
+  const once = { capture: true, once: true };
+  /** @param {PointerEvent} down */
+  const look = (down) => {
+    const hit = hits(down);
+    Object.assign(window, { pointerMissed: !hit });
+    if (!hit) return;
+    // What goes away when it is pressed has heard of it. Of anything else that has moved away, the page clicks what is around both places.
+    // A radio or check box is always clicked, also where the picture has scrolled on ahead of the page.
+    const sure = element instanceof HTMLInputElement && (element.type === "radio" || element.type === "checkbox") && !element.matches(":disabled");
+    addEventListener("pointerup", (up) => Object.assign(window, { pointerMissed: target.isConnected && (sure || !hits(up)) }), once);
+    addEventListener("click", ({ target: at }) => at instanceof Node && target.contains(at) && Object.assign(window, { pointerMissed: false }), once);
+  };
+  addEventListener("pointerdown", look, once);
   return target;
 }

@@ -385,7 +385,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await browser.text(verdict), "The answer follows when Python is ready.");
     server.heal();
     await browser.click({ role: "button", name: "Retry", within: "live-act" });
-    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
+    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, START_LIMIT_MS, "the first vector to enter");
     await browser.press("Escape");
     await verdictShown(browser);
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "skipped to the end");

@@ -48,6 +48,25 @@ export function harnessTests({ everywhere, once }) {
     { foreign: true },
   );
 
+  everywhere("harness: what moves away while the pointer is down is clicked again, what goes away then is not", async ({ browser, server }) => {
+    const address = server.add(
+      "__moving.html",
+      "text/html",
+      `<!doctype html><html lang="en"><title>moving</title><link rel="icon" href="data:,">
+       <button id="moves">moves</button><button id="goes">goes</button>
+       <script>
+         const count = (what) => (document.body.dataset[what] = String(Number(document.body.dataset[what] ?? 0) + 1));
+         moves.onpointerdown = () => (moves.style = "position: absolute; top: 300px");
+         moves.onclick = () => count("moves");
+         goes.onpointerdown = ({ currentTarget }) => { count("goes"); currentTarget.replaceWith(currentTarget.cloneNode(true)); };
+       </script>`,
+    );
+    await browser.open(address);
+    await browser.click("#moves");
+    await browser.click("#goes");
+    assert.deepEqual(await browser.eval(() => ({ ...document.body.dataset })), { moves: "1", goes: "1" });
+  });
+
   once("harness: axe-core finds an image without a text and grey on grey", async ({ browser, server }) => {
     const address = server.add(
       "__unfair.html",

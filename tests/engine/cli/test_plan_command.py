@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +140,21 @@ def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
     assert out.count("\n") == 2
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "fsdp"]) == 2
     assert "--export fsdp is not allowed: it cannot say this setup; allowed: command," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.safetensors"])
+def test_a_pipe_is_refused_in_one_line_and_the_input_is_read_in_its_place(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    command = (sys.executable, "-m", "ironlaw", "plan")
+    done = subprocess.run([*command, name], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: file '{name}' cannot be read: it is no regular file; '-' reads the input\n"
+    words = ("-", "--model", "gpt2", "--gpu", "h100-sxm", "--seq", "512")
+    done = subprocess.run(
+        [*command, *words], input="torchrun --nproc-per-node 2 t.py", capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0
+    assert "command: devices 2" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ironlaw.core.contents import LARGEST, TooLargeError, content, ending
+from ironlaw.core.contents import LARGEST, NoFileError, TooLargeError, content, ending
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -27,9 +28,18 @@ def test_of_a_log_the_end_is_read(tmp_path: Path) -> None:
     assert (ending(file), ending(file, 2)) == (b"abcdef", b"ef")
 
 
+def test_the_end_of_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    """Opening a pipe waits until somebody writes into it, so it is not opened."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(NoFileError, match="it is no regular file"):
+            ending(path)
+    with pytest.raises(IsADirectoryError):
+        ending(tmp_path)
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
 def test_a_file_without_end_is_refused_in_one_line_and_little_memory() -> None:
-    assert len(ending("/dev/zero")) == LARGEST
     asked = f"ulimit -v 1000000; {sys.executable} -m ironlaw estimate --config /dev/zero"
     done = subprocess.run(asked, shell=True, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout) == (2, "")

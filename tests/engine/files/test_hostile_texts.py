@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import resource
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import parts, read
+from ironlaw.files import parts, pastes, read
 from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT
+from ironlaw.files.nested import is_too_deep
 from ironlaw.models import from_config
 from ironlaw.models.checkpoints import read_header
 
@@ -30,6 +32,9 @@ REFUSED = {
     "a list as format": '{"zero_optimization": {"stage": 2}, "data_types": {"grad_accum_dtype": ["a"]}}',
     "a list as key": f"? [a, b]\n: c\n{AXOLOTL}",
     "an object as key": f"? {{a: b}}\n: c\n{AXOLOTL}",
+    "JSON of 100,000 lists": '{"a":' + "[" * 100_000 + "]" * 100_000 + "}",
+    "JSON of 100,000 objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
+    "JSON of 200,000 brackets": '{"a": [' + "[]," * 100_000 + "[]]}",
     "51 lists in each other": f"{AXOLOTL}a: {'[' * 51}1{']' * 51}\n",
     "a table with 5,000 digits": f"NVIDIA-SMI\n|   0  NVIDIA H100 80GB HBM3     On  |\n| {DIGITS}MiB / 1MiB |",
     "a batch of 5,000 digits": f"elapsed time per iteration (ms): 1\nglobal batch size: {DIGITS}",
@@ -48,6 +53,110 @@ def test_a_hostile_text_is_refused_in_a_line(name: str) -> None:
     # A part of it may be something that is read.
     with contextlib.suppress(EngineError):
         parts(REFUSED[name])
+
+
+DEEP = ("JSON of 100,000 lists", "JSON of 100,000 objects", "51 lists in each other")
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_what_lies_too_deep_is_refused_before_it_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyodide's reader of JSON breaks the interpreter down where CPython's raises `RecursionError`."""
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", lambda *_, **__: pytest.fail("read"))
+    said = "more than 50 lists and objects lie in one another in this text, or .* no file of a training needs"
+    for one in (read, parts):
+        with pytest.raises(EngineError, match=f"^{said}$"):
+            one(REFUSED[name])
+    command = "torchrun --nproc-per-node 2 t.py\n"
+    found = parts(f"{command}{REFUSED[name]}\n")
+    assert [reading.kind for _, reading in found] == ["command"]
+    assert found[0][1].missing[-1].startswith("A part of the text was not read: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        ("[" * 50 + "]" * 50, False),
+        ("[" * 51 + "]" * 51, True),
+        ("[]" + "[" * 51, False),
+        ('{"' + "[" * 51 + r"\"[[" + '": 1}', False),
+        ('{"a": "\\\\", "b": ' + "[" * 51, True),
+        ('{"' + "[" * 51, False),
+        ("{" * 51, False),
+        ('[{"a":' * 26, True),
+        ("[" + "[]," * 1000, False),
+    ],
+)
+def test_brackets_count_where_they_open_lists_and_objects(text: str, deep: bool) -> None:
+    assert is_too_deep(text) is deep
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "iter 1: loss 1, time 0.00ms, mfu 1.0%",
+            "time of a step in seconds 0.0 is not allowed, as the log of nanoGPT",
+        ),
+        (
+            "step 1/2 | loss 1 | 1.0 ms | 0.0% bf16 MFU | 0 tok/s",
+            "tokens per second 0.0 is not allowed, as the log of llm.c",
+        ),
+        (
+            "step: 1 memory: 1.00GiB(1%) tps: 0 mfu: 0.00%",
+            "tokens per second of a GPU 0.0 is not allowed, as the log of torch",
+        ),
+        (
+            "elapsed time per iteration (ms): 0",
+            "time of a step in seconds 0.0 is not allowed, as the log of Megatron-LM",
+        ),
+        ("elapsed time per iteration (ms): 1e15", "time of a step in seconds 1000000000000.0 is not allowed"),
+        ("step: 1 memory: 1e99GiB(1%) tps: 1 mfu: 0.00%", "reserved memory in GiB 1e+99 is not allowed"),
+    ],
+)
+def test_a_figure_that_nothing_takes_is_refused_with_what_is_allowed(text: str, said: str) -> None:
+    with pytest.raises(EngineError) as refused:
+        read(text)
+    assert str(refused.value).startswith(said)
+    assert str(refused.value).endswith("it must be more than 0 and at most 1,000,000,000")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step: 1 memory: 0.00GiB(0%) tps: 5 mfu: 0.00%",
+        "elapsed time per iteration (ms): 10\nmax allocated: 0 | reserved: 0",
+    ],
+)
+def test_no_memory_is_none_that_was_measured(text: str) -> None:
+    measured = read(text).measured
+    assert measured is not None
+    assert (measured.allocated, measured.reserved) == (None, None)
+
+
+def test_lines_with_which_nothing_can_begin_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pastes, "_end", lambda *_: pytest.fail("looked at as a document"))
+    for line in ("\n", " \n", "\r\n", "# a: b\n", "- a: b\n", "1: 2\n"):
+        assert pastes.split(line * 1000, lambda _: True) == (line * 1000,)
+
+
+class Compared(str):
+    """A text that counts with how many others it is compared."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_each_part_of_a_paste_is_looked_up_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [Compared(f"torchrun --a {number}\n") for number in range(1000)]
+    monkeypatch.setattr(pastes, "_parts", lambda _: [(line, True) for line in lines])
+    assert pastes.split("".join(lines), lambda _: True) == tuple(lines)
+    assert Compared.times <= 2 * len(lines)
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import explorable.live
 from explorable.live.build.frame import document, height_em
+from explorable.live.runtime import figures
 from explorable.live.runtime.figures import Figure
 from explorable.live.runtime.html_results import MOST_ELEMENTS, SIZE_LIMIT
 from explorable.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, reset_page, run, run_snippet
@@ -38,6 +41,18 @@ def test_the_engines_errors_name_what_the_reader_wrote(bad: BadInput) -> None:
     text, line = failure(f"from ironlaw import setup\n{asked}")
     assert text.splitlines()[-1].endswith(f"EngineError: {namespace['error']}")
     assert line == 2
+
+
+def test_the_page_hears_as_much_of_python_as_python_lets_through() -> None:
+    """The page holds replies against these limits, because a program of a reader can say anything in Python's name."""
+    heard = Path(explorable.live.__file__).parent / "web/src/python/limits.json"
+    assert json.loads(heard.read_text(encoding="utf-8")) == {
+        "output": OUTPUT_LIMIT,
+        "html": SIZE_LIMIT,
+        "elements": MOST_ELEMENTS,
+        "svg": figures.SIZE_LIMIT,
+        "figures": figures.MOST,
+    }
 
 
 def test_output_and_last_expression_are_kept_apart() -> None:

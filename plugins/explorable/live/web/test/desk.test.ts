@@ -1,11 +1,15 @@
 // What stands around an act's instruments: what a link asks for and the page does not offer, texts that are read, a comparison.
-import { beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Controls } from "../src/act/controls";
 import { textOf } from "../src/desk/reader";
 import { Around, type Desk, notOffered } from "../src/desk/desk";
 import type { Value, View } from "../src/python/protocol";
 
+/** Ends when the page is left, as a test is behind its last line. */
+let left = new AbortController();
+
 beforeEach(() => {
+  left = new AbortController();
   document.body.innerHTML = `
     <fieldset data-choice="model"><legend>Model</legend>
       <label><input type="radio" name="m" data-value='"small"' checked>Small</label>
@@ -13,6 +17,9 @@ beforeEach(() => {
     <label><input type="checkbox" data-toggle="flash" checked><span>Fused attention</span></label>
     <input data-note="config" maxlength="4">`;
 });
+
+// Whatever waits for a hand to rest would go on in the next test, or where there is no page any more.
+afterEach(() => left.abort());
 
 /** As the page brings it. */
 const READER = `
@@ -45,7 +52,7 @@ function desk(hear: (text: string) => Promise<unknown>): Desk & { at: Record<str
   const made = {
     host,
     name: "plan",
-    signal: new AbortController().signal,
+    signal: left.signal,
     at: { model: "small", flash: true } as Record<string, Value>,
     state: () => ({ context: "run", controls: { ...made.at }, prediction: null }) as unknown as ReturnType<Desk["state"]>,
     defaults: () => ({ context: "run", controls: {} }),
@@ -96,6 +103,20 @@ test("what cannot be read comes back into the box, also after another text was r
   expect(box.value).toBe("nonsense");
   read(" ");
   expect(problem()).toBe("");
+});
+
+test("of files without a text it is said that there is nothing to read, and the others are read", async () => {
+  const here = desk(async () => ({ labels: ["a log"], controls: {}, said: [] }));
+  new Around(here);
+  const problem = here.host.querySelector('[data-slot="reader"] .il-problem');
+  const drop = (...files: File[]): void => {
+    here.host.dispatchEvent(Object.assign(new Event("drop"), { dataTransfer: { types: ["Files"], files, getData: () => "" } }));
+  };
+  drop(new File([], "empty.yaml"), new File([" \n"], "blank.log"));
+  await vi.waitFor(() => expect(problem?.textContent).toBe("There is nothing to read in empty.yaml, blank.log."));
+  drop(new File(["text"], "full.log"), new File([], "empty.yaml"));
+  await vi.waitFor(() => expect(problem?.textContent).toBe("There is nothing to read in empty.yaml."));
+  expect(here.host.querySelectorAll(".il-reader__texts li")).toHaveLength(1);
 });
 
 test("the text to post carries the link of its plan", async () => {
@@ -166,6 +187,19 @@ test("a hand that moves ends the search, and what was found fades; when all is t
   expect(place.querySelector("[data-past]")).toBeNull();
   around.moving();
   expect(place.querySelector("[data-past]")).not.toBeNull();
+});
+
+test("a page that is left waits for nothing", async () => {
+  vi.useFakeTimers();
+  try {
+    const here = desk(async () => null);
+    new Around(here).told(here.state(), seen("1 GB"));
+    expect(vi.getTimerCount()).toBeGreaterThan(1);
+    left.abort();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("of a safetensors file the header alone is read, of a long text its end; what has no header is refused in a line", async () => {

@@ -102,3 +102,6 @@ export const view = (value: string): View => ({
 export const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 export const ignore = (): void => undefined;
+
+/** A snippet of a page, whose source is its name unless one is given. */
+export const snippet = (name: string, source = name) => ({ page: "lab/act1.md", name, source });

@@ -86,7 +86,11 @@ export class Reader {
 
   async #open(files: readonly File[]): Promise<void> {
     try {
-      await this.#add(await Promise.all(files.slice(0, MOST_TEXTS).map(textOf)));
+      const taken = files.slice(0, MOST_TEXTS);
+      const texts = await Promise.all(taken.map(textOf));
+      const empty = taken.filter((_, index) => !texts[index]?.trim()).map(({ name }) => name);
+      await this.#add(texts);
+      if (empty.length && !this.#problem.textContent) setText(this.#problem, `There is nothing to read in ${empty.join(", ")}.`);
     } catch (error) {
       if (error instanceof RangeError) setText(this.#problem, error.message);
       else if (error instanceof DOMException) setText(this.#problem, "A file could not be read.");

@@ -3,7 +3,7 @@
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
 import type { Copies } from "./copies";
 import type { Asked, Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
-import { CUT, Fault, Replies } from "./replies";
+import { Excess, Fault, Replies } from "./replies";
 import type { Status } from "./status";
 
 export interface Snippet {
@@ -298,8 +298,7 @@ export class PythonClient {
       this.#receive(this.#replies.checked(data, performance.now()));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      if (error.message === CUT) this.#fail(CUT, "was ended");
-      else this.#fail(error.message);
+      this.#fail(error.message, error instanceof Excess ? "was ended" : undefined);
     }
   }
 

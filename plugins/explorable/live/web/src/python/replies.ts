@@ -1,4 +1,7 @@
 // What comes from the worker, checked: a reader's program can say anything in Python's name, and as much of it as it likes.
+// Of what Python itself lets through, `limits.json` says how much: characters, which are up to two each here, elements, figures.
+import { repeatsTooOften } from "./drawing";
+import limits from "./limits.json";
 import type { Response as Reply } from "./protocol";
 
 /** Throws a `Fault` for a value that is none of its kind. */
@@ -7,18 +10,19 @@ type Shape = (value: unknown) => void;
 /** Why a reply is not heard: half a sentence. */
 export class Fault extends Error {}
 
-/** Characters that Python lets a program print, and its result have (runtime/snippets.py: `OUTPUT_LIMIT`). */
-const PYTHONS = 100_000;
-export const CUT = `output cut after ${PYTHONS.toLocaleString("en-US")} characters`;
+/** It is more than a page can show. */
+export class Excess extends Fault {}
+
+const CUT = `output cut after ${limits.output.toLocaleString("en-US")} characters`;
+const REPEATS = "a figure shows parts of itself too often to be drawn here";
 /** Characters of one text here: some of Python's are two, and the sentence of a cut comes on top. */
-const MOST = 2 * PYTHONS + 1000;
+const MOST = 2 * limits.output + 1000;
 /** Of all that one run prints: an exercise and its tests are counted apart there. */
 const MOST_PRINTED = 2 * MOST;
-/** As runtime/html_results.py and runtime/figures.py have them. */
-const MOST_HTML = 2 * 200_000;
-const MOST_ELEMENTS = 12_500;
-const MOST_SVG = 2 * 2_000_000;
-const MOST_FIGURES = 11;
+const MOST_HTML = 2 * limits.html;
+const MOST_SVG = 2 * limits.svg;
+/** Those that are open, and the last value. */
+const MOST_FIGURES = limits.figures + 1;
 /** Of everything else that is listed. */
 const MOST_LISTED = 1000;
 /** Replies at once, and in each second after: output and downloads are told 25 times a second, or in large pieces. */
@@ -33,7 +37,7 @@ const text =
   (most = MOST): Shape =>
   (value) => {
     if (typeof value !== "string") odd();
-    else if (value.length > most) throw new Fault(CUT);
+    else if (value.length > most) throw new Excess(CUT);
   };
 const oneOf =
   (kind: "number" | "boolean"): Shape =>
@@ -54,7 +58,7 @@ const list =
   (shape: Shape, most = MOST_LISTED): Shape =>
   (value) => {
     if (!Array.isArray(value)) return odd();
-    if (value.length > most) throw new Fault(CUT);
+    if (value.length > most) throw new Excess(CUT);
     for (const item of value) shape(item);
   };
 const has =
@@ -68,7 +72,12 @@ const has =
 const html: Shape = (value) => {
   text(MOST_HTML)(value);
   const count = (sign: string): number => String(value).split(sign).length;
-  if (count("<") - count("</") > MOST_ELEMENTS) throw new Fault(CUT);
+  if (count("<") - count("</") > limits.elements) throw new Excess(CUT);
+};
+
+const drawing: Shape = (value) => {
+  text(MOST_SVG)(value);
+  if (repeatsTooOften(String(value))) throw new Excess(REPEATS);
 };
 
 const number = oneOf("number");
@@ -86,7 +95,7 @@ const SHAPES: Record<Reply["kind"], Shape> = {
     id: number,
     result: orNull(text()),
     error: orNull(has({ text: text(), line })),
-    figures: list(has({ svg: text(MOST_SVG), name: text() }), MOST_FIGURES),
+    figures: list(has({ svg: drawing, name: text() }), MOST_FIGURES),
     html: maybe(orNull(html)),
     checks: maybe(list(has({ label: text(), hidden: truth, passed: truth, said: text(), line }))),
   }),
@@ -115,13 +124,13 @@ export class Replies {
   /** The reply, or a `Fault`. */
   checked(data: unknown, now: number): Reply {
     this.#heard += 1;
-    if (this.#heard > BURST + (EACH_SECOND * (now - this.#since)) / 1000) throw new Fault(CUT);
+    if (this.#heard > BURST + (EACH_SECOND * (now - this.#since)) / 1000) throw new Excess(CUT);
     const { kind } = (data ?? {}) as { kind?: unknown };
     if (typeof kind !== "string" || !Object.hasOwn(SHAPES, kind)) return odd();
     SHAPES[kind as Reply["kind"]](data);
     const reply = data as Reply;
     if (reply.kind === "output") this.#printed += reply.text.length;
-    if (this.#printed > MOST_PRINTED) throw new Fault(CUT);
+    if (this.#printed > MOST_PRINTED) throw new Excess(CUT);
     return reply;
   }
 }

@@ -1,0 +1,115 @@
+// How often a drawing shows parts of itself. An element that refers to another shows it once more, so that twenty levels of two make
+// a million: browsers take minutes for a drawing of a thousand characters, and the page stands still meanwhile.
+
+/** Parts that a drawing may show once more; matplotlib's largest, a marker for each point, has a quarter of them. */
+const MOST_REPEATED = 100_000;
+/** Elements with a name in each other; parsers of browsers allow fewer elements. */
+const DEEPEST = 1000;
+/** What stands for a text elsewhere, and a drawing within a drawing: both hide what they hold. */
+const HIDES = /<!entity|data:\s*image\/svg/i;
+const TAG = /<(\/?)([^\s/<>!?"'=]+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/y;
+const ENDS: readonly (readonly [string, string])[] = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"], ["<!", ">"]];
+/** A name and its value. A name without one is passed over at once, however long it is. */
+const ATTRIBUTE = /([^\s="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?/g;
+const PAINTS = /url\(\s*(?:["']|&quot;|&apos;)?#([^)"'&\s]*)/g;
+
+/** An element with a name, or the whole: how many elements it has without those of `inside`, and to which it refers. */
+interface Part {
+  elements: number;
+  inside: Part[];
+  refers: string[];
+  shown?: number;
+}
+
+/** Whether a drawing shows its own parts more often than a browser shows in a second or two. */
+export function repeatsTooOften(svg: string): boolean {
+  const text = svg.includes("&#") ? svg.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, spelled) : svg;
+  if (HIDES.test(text)) return true;
+  const { whole, named, elements, deep } = partsOf(text);
+  return deep || shown(whole, named) - elements > MOST_REPEATED;
+}
+
+/** The sign of a reference by number; none that is markup, which such a sign never is. */
+function spelled(_: string, hexadecimal: string | undefined, decimal: string): string {
+  const code = hexadecimal ? Number.parseInt(hexadecimal, 16) : Number(decimal);
+  return code <= 0x10ffff && !'<>&"\''.includes(String.fromCodePoint(code)) ? String.fromCodePoint(code) : " ";
+}
+
+function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements: number; deep: boolean } {
+  const whole: Part = { elements: 0, inside: [], refers: [] };
+  const named = new Map<string, Part>();
+  /** Open elements: the part to which each belongs. */
+  const open: Part[] = [whole];
+  let elements = 0;
+  let deep = 0;
+  for (let at = svg.indexOf("<"); at >= 0; at = svg.indexOf("<", at)) {
+    const [, end] = ENDS.find(([begin]) => svg.startsWith(begin, at)) ?? [];
+    if (end) {
+      const over = svg.indexOf(end, at + 2);
+      if (over < 0) break;
+      at = over + end.length;
+      continue;
+    }
+    TAG.lastIndex = at;
+    const [tag, closes, kind = "", attributes = ""] = TAG.exec(svg) ?? [];
+    at += tag?.length ?? 1;
+    if (!tag) continue;
+    if (closes) {
+      if (open.length > 1) open.pop();
+      continue;
+    }
+    elements += 1;
+    const around = open.at(-1) ?? whole;
+    const { id, refers } = read(attributes);
+    let part = around;
+    if (id !== undefined) {
+      part = { elements: 0, inside: [], refers: [] };
+      around.inside.push(part);
+      if (!named.has(id)) named.set(id, part);
+    }
+    part.elements += 1;
+    // A link leads to a part and shows nothing.
+    if (!/(^|:)a$/.test(kind)) part.refers.push(...refers);
+    if (!attributes.endsWith("/")) open.push(part);
+    deep = Math.max(deep, open.length);
+  }
+  return { whole, named, elements, deep: deep > DEEPEST };
+}
+
+/** The name that an element's attributes give it, and the parts to which they refer. */
+function read(attributes: string): { id: string | undefined; refers: string[] } {
+  let id: string | undefined;
+  const refers: string[] = [];
+  for (const [, name = "", double, single] of attributes.matchAll(ATTRIBUTE)) {
+    const value = (double ?? single ?? "").trim();
+    if (name === "id") id = value;
+    // An animation can set an address, too. Colors begin so as well, and name no part.
+    else if (value.startsWith("#")) refers.push(plain(value.slice(1)));
+    else for (const [, part = ""] of value.matchAll(PAINTS)) refers.push(plain(part));
+  }
+  return { id, refers };
+}
+
+/** A name as browsers read it in an address. */
+function plain(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+/** Elements that a part shows, with those of the parts to which it refers. What refers to itself shows nothing more. */
+function shown(part: Part, named: ReadonlyMap<string, Part>, depth = 0): number {
+  if (part.shown !== undefined) return part.shown;
+  if (depth > DEEPEST) return Number.POSITIVE_INFINITY;
+  part.shown = 0;
+  let sum = part.elements;
+  for (const inner of part.inside) sum += shown(inner, named, depth + 1);
+  for (const id of part.refers) {
+    const other = named.get(id);
+    if (other) sum += shown(other, named, depth + 1);
+  }
+  part.shown = sum;
+  return sum;
+}
