@@ -109,7 +109,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
     fitting = [one for one, controls in found if one.verdict == "fits" and controls]
     # Where no single change makes it fit, several together may; more cards where these train something else.
     if not any(one.same_training for one in fitting):
-        several = together(c, accept, adapted=not fitting)
+        several = together(c, accept, usual(state), adapted=not fitting)
         if several is not None and several.option not in (one.option for one, _ in found):
             several, controls = _told(several, state, now)
             yield _suggestion(several, controls, len(found) + 1, now.verdict)
