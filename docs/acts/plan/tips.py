@@ -18,6 +18,7 @@ from ironlaw.files.words import DIVIDED
 
 from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
+from .left import confirmed
 from .view import compute
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
@@ -59,6 +60,7 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
     except EngineError as error:
         yield from _ways_out(state, uncounted=is_uncounted(error))
         return
+    yield from (replace(one, group=SAME) for one in confirmed(state))
     yield from _changes(state, c)
     yield DONE
     for name, value in _asked_next(c):

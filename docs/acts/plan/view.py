@@ -20,6 +20,7 @@ from .causes import cause, loading, offloaded
 from .choices import FORMATS, require_layout, words_of
 from .give import command
 from .labels import is_uncounted, worded
+from .left import instead
 from .measured import measured_tables, read_tables
 from .phases import held, phase_table, phases_of, stack
 
@@ -122,8 +123,10 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     )
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
-    failure = None if verdict == "fits" else _failure(verdict, need, room, band, why)
-    success = _success(need, room, band, why) if verdict == "fits" else None
+    open_yet = instead(state, verdict, need, room)
+    failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
+    success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
+    said = open_yet.title if open_yet else SAID[verdict]
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
@@ -140,7 +143,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
-        summary=f"{SAID[verdict]}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
+        summary=f"{said}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
             "answer": _answer_table(
                 numbers,
@@ -156,7 +159,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         success=success,
         command=command(words_of(state)),
         readings={what: expected for what, (expected, *_) in numbers.items()}
-        | {"Verdict": SAID[verdict]}
+        | {"Verdict": said}
         | {PARTS[part]: f"{size:.1f} GB" for part, size in sizes.items()},
     )
 
