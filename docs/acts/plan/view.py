@@ -45,21 +45,21 @@ LEAST = 500_000
 FEW = 10
 """Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
-MEMORY_PAGE = ("Where the memory goes", "chapter/memory/")
-PEAK_PAGE = ("The peak of a step", "lab/peak/")
+MEMORY_PAGE = ("The bill", "chapter/memory/#the-bill")
+PEAK_PAGE = ("The peak", "chapter/memory/#the-peak")
 CARD_PAGE = ("What a card can give", "lab/peak/#what-a-card-can-give")
 ZERO_PAGE = ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything")
-BILL_PAGE = ("The run, and its bill", "chapter/run/")
+LAW = ("The iron law", "chapter/iron-law/#the-law")
 EXPERIENCE = ("What experience adds", "engine/accuracy/#what-experience-adds")
 EXPLAINED = {
     MEMORY: EXPERIENCE,
-    "A step": ("The iron law", "chapter/iron-law/#the-law"),
-    "Tokens a second": BILL_PAGE,
-    "The run": BILL_PAGE,
+    "A step": LAW,
+    "Tokens a second": ("Prediction and log", "chapter/run/#prediction-and-log"),
+    "The run": LAW,
     "Money": ("The same model, seven years of bills", "chapter/run/#the-same-model-seven-years-of-bills"),
-    "Energy of the cards": BILL_PAGE,
+    "Energy of the cards": ("The utility bill", "chapter/scaling/#the-utility-bill"),
 }
-"""Line of the answer -> the book's page that explains its sum: title and address."""
+"""Line of the answer -> the section of the book that explains its sum: title and address."""
 PAGES = {
     "at work": PEAK_PAGE,
     "gathered": ZERO_PAGE,
@@ -79,7 +79,7 @@ PAGES = {
     ),
     "": MEMORY_PAGE,
 }
-"""A word in the name of a tensor -> the book's page that explains it; the first that is in it counts."""
+"""A word in the name of a tensor -> the section of the book that explains it; the first that is in it counts."""
 IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that yet"
 """What a plan without numbers is called."""
 
