@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from explorable import live
 from ironlaw.files.facts import DIVIDES, Reading
 
-from .choices import LEFT, MODEL
+from .choices import LEFT, MODEL, PASTED
 from .pasted import TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides"}
@@ -28,7 +28,7 @@ def noted(readings: Sequence[Reading], said: Collection[str], at: Mapping[str, l
         found: Whether the files say which model of the page's is trained.
     """
     left = set()
-    if any(reading.kind in TRAININGS for reading in readings) and not found:
+    if any(reading.kind in TRAININGS for reading in readings) and not found and at["model"] != PASTED:
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
         left |= {"model"} if named or at["model"] == MODEL else set()
