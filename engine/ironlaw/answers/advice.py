@@ -127,9 +127,9 @@ def together(
 ) -> Advice | None:
     """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
-    A set that fits by `Estimate.verdict` is looked for first, then one with compiled kernels that gives nothing up, then
-    one with tensor parallelism or a pipeline, then one that trains adapters, last one that fits by the count alone. It
-    searches, for seconds where much has to be tried.
+    A set that fits by `Estimate.verdict` is looked for first, then one with compiled kernels that gives nothing up, one
+    with tensor parallelism or a pipeline, one that trains adapters, last one that fits by the count alone. It searches,
+    for seconds where much has to be tried.
 
     Args:
         c: The setup.
