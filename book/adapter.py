@@ -11,7 +11,7 @@ import yaml
 import ironlaw
 from book import cards, fit, plans, search_order, story
 from book.accounting import ACCOUNTINGS
-from book.theme import app, search_later, social
+from book.theme import app, search_later, search_words, social
 from explorable.book import Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
@@ -79,6 +79,6 @@ BOOK = Book(
     scripts=HERE / "theme/scripts.toml",
     licenses=HERE / "theme/licenses",
     search=search_order.settings,
-    finish=(search_later.postpone, app.write, social.write),
+    finish=(search_later.postpone, search_words.keep_apart, app.write, social.write),
     without_script="The engine answers the same questions in a shell: <code>python -m ironlaw --help</code>.",
 )

@@ -149,15 +149,15 @@ def test_the_hosts_memory_and_tensor_parallelism_are_offered_like_all_else(
 @pytest.mark.parametrize(
     ("controls", "why"),
     [
-        ({"method": "full", "precision": "bf16"}, "What fits on the cards that you have trains something else"),
-        ({"method": "full", "precision": "bf16", "gpus": 8, "zero": 3}, ""),
+        ({"model": "Qwen/Qwen3-14B"}, "What fits on the cards that you have trains something else"),
+        ({"model": "meta-llama/Meta-Llama-3-8B", "gpus": 8, "zero": 3}, ""),
     ],
     ids=str,
 )
 def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
     act: LoadedAct, controls: dict[str, Any], why: str
 ) -> None:
-    state = at(model="meta-llama/Meta-Llama-3-8B", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
+    state = at(method="full", precision="bf16", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
     told = suggested(act, state)
     more = [one for one in told if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
     assert [one["text"].startswith(why) for one in more] == ([True] if why else [])
@@ -165,6 +165,23 @@ def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
         after = State("run", {**state.controls, **one["controls"]})
         assert ACT.compute(after).readings["Verdict"] == "Fits"
         assert after.controls["method"] == "full"
+
+
+@pytest.mark.parametrize(("gpus", "zero"), [(96, 0), (96, 1), (95, 3)], ids=str)
+def test_where_no_single_change_makes_it_fit_a_set_of_them_does_in_one_click(
+    act: LoadedAct, gpus: int, zero: int
+) -> None:
+    """A change that divides states comes with the formats that the page gives it then, also as a part of a set."""
+    state = at(model="Qwen/Qwen2.5-72B", gpu="a100-80", method="full", sequence=32_768, gpus=gpus, zero=zero)
+    first, *others = [one for one in suggested(act, state) if one["group"] == SAME]
+    assert "Then it fits." in first["text"]
+    assert len(first["controls"]) > 1
+    after = State("run", {**state.controls, **first["controls"]})
+    assert ACT.compute(after).readings["Verdict"] == "Fits"
+    assert (after.controls["gpus"], setup_of(after).tokens) == (gpus, setup_of(state).tokens)
+    # What the title names is what a click sets.
+    assert len(first["title"].split("; ")) == len(first["controls"])
+    assert not [one for one in others if "Then it fits." in one["text"] and [*one["controls"]] != ["sequence"]]
 
 
 @pytest.mark.parametrize("method", ["lora", "qlora"])

@@ -13,9 +13,11 @@ from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import words_of
 from docs.acts.plan.labels import spell
 from docs.acts.plan.take import read, rewrite
+from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import accelerator, estimate, model
+from ironlaw.files import Facts
 from ironlaw.files.logs import read as read_log
 from ironlaw.models.published import published
 from tests.docs.acts import loaded
@@ -145,6 +147,69 @@ def test_what_somebody_gives_last_takes_the_place_of_what_was_there_of_its_kind(
     assert read([f"{two}\n{COMMAND}"], START).controls == read([COMMAND], START).controls
     # Of a paste with several things the rest goes on counting.
     assert list(read([OUT_OF_MEMORY + AXOLOTL, FULL], START).labels) == ["out of memory", "LLaMA-Factory"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "moved", "title", "closes"),
+    [
+        ([ZERO_3], {}, "This page's model, not yours", {"model": QWEN}),
+        ([ZERO_3], {"gpu": "t4"}, "This page's model, not yours", {"left": ""}),
+        ([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somelab/Wonder-9B")], {"model": QWEN},
+         "This page's model, not yours", {"model": LLAMA}),
+        ([f"{COMMAND} --deepspeed ds.json"], {}, "Without the file that divides", {"zero": 2}),
+        ([f"{COMMAND} --deepspeed ds.json"], {}, "Without the file that divides", {"left": ""}),
+        ([f"accelerate launch --config_file fsdp.yaml {RUN}"], {}, "Without the file that divides", {"zero": 3}),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_no_verdict_stands_where_files_leave_open_on_what_it_rests_until_the_reader_says_it(
+    act: LoadedAct, texts: list[str], moved: dict[str, Any], title: str, closes: dict[str, Any]
+) -> None:
+    """Neither green nor red, in the whole view and in a frame, and in words of the plan as it stands."""
+    state = State("run", {**at(**moved).controls, **read(texts, at(**moved)).controls})
+    view = ACT.compute(state)
+    assert view.failure is None
+    assert view.success
+    assert (view.success.title, view.success.marked) == (title, False)
+    assert ACT.compute(State(state.context, state.controls, moving=True)).success == view.success
+    stands = str(state.controls["model"]) if "model" in title else "without ZeRO"
+    assert stands in view.success.what
+    verdict = estimate(**words_of(state)).verdict
+    assert ("As it stands it fits" in view.success.what) == (verdict == "fits")
+    assert view.readings["Verdict"] == title
+    assert view.summary.startswith(title)
+    # One click, or a hand that moves the control, closes it.
+    first: Any = act.suggest(sent(state), True)
+    assert first["next"]["controls"] == {"left": ""}
+    then = ACT.compute(State("run", {**state.controls, **closes}))
+    assert then.readings["Verdict"] in SAID.values()
+    assert (then.success or then.failure).title == then.readings["Verdict"]  # type: ignore[union-attr]
+
+
+def test_a_file_that_completes_another_closes_what_that_leaves_open() -> None:
+    for texts, moved in (
+        ([ZERO_3, json.dumps(published()[QWEN]["config"])], {}),
+        ([f"{COMMAND} --deepspeed ds.json", ZERO_3], {}),
+        ([ZERO_3], {"model": QWEN}),
+        ([OUT_OF_MEMORY], {}),
+    ):
+        assert read(texts, at(**moved)).controls["left"] == ""
+    both = read(["torchrun --nproc_per_node 8 train.py --deepspeed ds.json"], START).controls["left"]
+    assert json.loads(str(both)) == {"model": START.controls["model"], "zero": 0}
+
+
+def test_what_files_say_is_joined_once_for_a_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    joinings: list[Facts] = []
+    once = Facts.joined
+
+    def join(mine: Facts, other: Facts) -> Facts:
+        joinings.append(other)
+        return once(mine, other)
+
+    monkeypatch.setattr(Facts, "joined", join)
+    read([AXOLOTL, ZERO_3], START)
+    # Each of the two files is joined to those before it.
+    assert len(joinings) == 2
 
 
 def test_options_that_are_not_understood_are_told_in_a_line() -> None:

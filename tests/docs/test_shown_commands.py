@@ -78,7 +78,7 @@ def test_every_act_shows_a_command_line_or_says_why_not() -> None:
     assert shown | set(WITHOUT) == set(SHOWN)
 
 
-# The planner's controls are of other kinds: `test_planner.py` holds its headline against its command line.
+# The planner's controls are of other kinds: `test_planner_exports.py` holds its headline against its command line.
 @pytest.mark.parametrize("name", [name for name in SHOWN if name not in WITHOUT and name != "plan"])
 def test_the_headline_of_an_act_is_what_its_command_line_gives(name: str) -> None:
     act = loaded(name)

@@ -47,6 +47,8 @@ MEASURED = frozenset((
     "in_use",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
+LEFT = ("model", "zero")
+"""Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
@@ -95,6 +97,15 @@ def is_measured(text: str) -> None:
     named = found.keys() <= MEASURED | {READ_AT}
     if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
+
+
+def is_left(text: str) -> None:
+    """Refuse a note with anything but controls of which files say nothing, where they stand."""
+    for name, value in _object(text).items():
+        control = next((one for one in CONTROLS if one.name == name), None)
+        offered = [option.value for option in control.options] if isinstance(control, live.Choice) else []
+        if name not in LEFT or value not in offered:
+            raise ValueError(f"what the link says that files leave open, {name!r}, is not what this page wrote")
 
 
 def is_more(text: str) -> None:
@@ -172,6 +183,7 @@ CONTROLS = (
     ),
     live.Note("config", "Your model", is_config),
     live.Note("more", "Other settings of your files", is_more),
+    live.Note("left", "What your files leave open", is_left, 300),
     live.Note("measured", "What you measured", is_measured, 600),
 )
 

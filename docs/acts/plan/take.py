@@ -10,12 +10,13 @@ from typing import Any
 from explorable import live
 from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
-from ironlaw.files.words import facts_of, words_of
+from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
 from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of, model_of
 from .choices import words_of as chosen
+from .left import noted
 from .measured import told as measured_words
 from .pasted import PLAIN, latest, replaced, standing
 
@@ -54,7 +55,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     kept = latest(found)
     readings = [reading for inside in kept for reading in inside]
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
-    stands, (facts, _) = chosen(state), facts_of(readings)
+    stands, files = chosen(state), joined(readings)
+    facts = files.facts
     told = facts.said().keys()
     given = {word: stands[word] for word, fact in _GIVEN.items() if fact not in told}
     about = replaced(found, kept)
@@ -62,7 +64,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     controls = {**(PLAIN if "method" in told else {}), **_model(readings, about)}
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
-    understood = words_of(readings, given)
+    understood = words_of(files, given)
     said = [*understood.assumed, *understood.missing, *about]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     for word, value in words.items():
@@ -82,6 +84,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls |= _card(readings, said)
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
+    controls["left"] = noted(readings, said, {**state.controls, **controls}, "model" in controls)
     said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
     if measured:

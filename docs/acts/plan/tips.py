@@ -18,6 +18,7 @@ from ironlaw.files.words import DIVIDED
 
 from .choices import CONTROLS, MORE, setup_of
 from .labels import is_uncounted
+from .left import confirmed
 from .view import compute
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
@@ -59,6 +60,7 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
     except EngineError as error:
         yield from _ways_out(state, uncounted=is_uncounted(error))
         return
+    yield from (replace(one, group=SAME) for one in confirmed(state))
     yield from _changes(state, c)
     yield DONE
     for name, value in _asked_next(c):
@@ -109,7 +111,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
     fitting = [one for one, controls in found if one.verdict == "fits" and controls]
     # Where no single change makes it fit, several together may; more cards where these train something else.
     if not any(one.same_training for one in fitting):
-        several = together(c, accept, adapted=not fitting)
+        several = together(c, accept, usual(state), adapted=not fitting)
         if several is not None and several.option not in (one.option for one, _ in found):
             several, controls = _told(several, state, now)
             yield _suggestion(several, controls, len(found) + 1, now.verdict)

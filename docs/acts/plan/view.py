@@ -20,6 +20,7 @@ from .causes import cause, loading, offloaded
 from .choices import FORMATS, require_layout, words_of
 from .give import command
 from .labels import is_uncounted, worded
+from .left import instead
 from .measured import measured_tables, read_tables
 from .phases import held, phase_table, phases_of, stack
 
@@ -44,21 +45,21 @@ LEAST = 500_000
 FEW = 10
 """Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
-MEMORY_PAGE = ("Where the memory goes", "chapter/memory/")
-PEAK_PAGE = ("The peak of a step", "lab/peak/")
+MEMORY_PAGE = ("The bill", "chapter/memory/#the-bill")
+PEAK_PAGE = ("The peak", "chapter/memory/#the-peak")
 CARD_PAGE = ("What a card can give", "lab/peak/#what-a-card-can-give")
 ZERO_PAGE = ("ZeRO", "chapter/parallelism/#zero-copies-but-not-of-everything")
-BILL_PAGE = ("The run, and its bill", "chapter/run/")
+LAW = ("The iron law", "chapter/iron-law/#the-law")
 EXPERIENCE = ("What experience adds", "engine/accuracy/#what-experience-adds")
 EXPLAINED = {
     MEMORY: EXPERIENCE,
-    "A step": ("The iron law", "chapter/iron-law/#the-law"),
-    "Tokens a second": BILL_PAGE,
-    "The run": BILL_PAGE,
+    "A step": LAW,
+    "Tokens a second": ("Prediction and log", "chapter/run/#prediction-and-log"),
+    "The run": LAW,
     "Money": ("The same model, seven years of bills", "chapter/run/#the-same-model-seven-years-of-bills"),
-    "Energy of the cards": BILL_PAGE,
+    "Energy of the cards": ("The utility bill", "chapter/scaling/#the-utility-bill"),
 }
-"""Line of the answer -> the book's page that explains its sum: title and address."""
+"""Line of the answer -> the section of the book that explains its sum: title and address."""
 PAGES = {
     "at work": PEAK_PAGE,
     "gathered": ZERO_PAGE,
@@ -78,7 +79,7 @@ PAGES = {
     ),
     "": MEMORY_PAGE,
 }
-"""A word in the name of a tensor -> the book's page that explains it; the first that is in it counts."""
+"""A word in the name of a tensor -> the section of the book that explains it; the first that is in it counts."""
 IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that yet"
 """What a plan without numbers is called."""
 
@@ -122,8 +123,10 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     )
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
-    failure = None if verdict == "fits" else _failure(verdict, need, room, band, why)
-    success = _success(need, room, band, why) if verdict == "fits" else None
+    open_yet = instead(state, verdict, need, room)
+    failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
+    success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
+    said = open_yet.title if open_yet else SAID[verdict]
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
@@ -140,7 +143,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
-        summary=f"{SAID[verdict]}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
+        summary=f"{said}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
             "answer": _answer_table(
                 numbers,
@@ -156,7 +159,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         success=success,
         command=command(words_of(state)),
         readings={what: expected for what, (expected, *_) in numbers.items()}
-        | {"Verdict": SAID[verdict]}
+        | {"Verdict": said}
         | {PARTS[part]: f"{size:.1f} GB" for part, size in sizes.items()},
     )
 

@@ -39,6 +39,7 @@ FOR_SPEED = ("attention", "update", "precision")
 """Knobs of changes that save memory and time."""
 
 Accept = Callable[[Change], bool]
+Complete = Callable[[Change], Change]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +118,23 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
     yield tuple(best.values())[:most]
 
 
-def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = True) -> Advice | None:
+def together(
+    c: Setup,
+    accept: Accept = lambda change: True,
+    complete: Complete = lambda change: change,
+    *,
+    adapted: bool = True,
+) -> Advice | None:
     """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
-    A set that fits by `Estimate.verdict` is looked for first, then one with tensor parallelism or a pipeline, then one
-    that trains adapters, last one that fits by the count alone. It searches, for seconds where much has to be tried.
+    A set that fits by `Estimate.verdict` is looked for first, then one with compiled kernels that gives nothing up, one
+    with tensor parallelism or a pipeline, one that trains adapters, last one that fits by the count alone. It searches,
+    for seconds where much has to be tried.
 
     Args:
         c: The setup.
         accept: Whether a change may be a part of it.
+        complete: Adds to a change what usually comes with it, as formats with ZeRO.
         adapted: Whether it may train adapters.
 
     Raises:
@@ -135,16 +144,21 @@ def together(c: Setup, accept: Accept = lambda change: True, *, adapted: bool = 
     trial = _Trial(c)
     if trial.now.verdict == "fits":
         return None
-    firsts = (*tensor(c), *pipeline(c), *(adapters(c) if adapted else ()))
-    for first in ((), *((change,) for change in firsts if accept(change))):
-        if taken := _cheapest(c, first, accept, certain=True):
+
+    def exact(change: Change) -> bool:
+        return not change.gives_up and accept(change)
+
+    others = (*tensor(c), *pipeline(c), *(adapters(c) if adapted else ()))
+    firsts = (*((one, exact) for one in _leaner_kernels(c)), *((one, accept) for one in others))
+    for taken_first, take in (((), accept), *(((one,), take) for one, take in firsts if accept(one))):
+        if taken := _cheapest(c, taken_first, take, complete, certain=True):
             return trial(_joined(taken))
-    taken = () if trial.now.fits else _cheapest(c, (), accept, certain=False)
+    taken = () if trial.now.fits else _cheapest(c, (), accept, complete, certain=False)
     return trial(_joined(taken)) if taken else None
 
 
 def elsewhere(
-    c: Setup, accept: Accept = lambda change: True, complete: Callable[[Change], Change] = lambda change: change
+    c: Setup, accept: Accept = lambda change: True, complete: Complete = lambda change: change
 ) -> Advice | None:
     """The fewest more devices on which a setup fits, if need be with every block recomputed and the loss in pieces.
 
@@ -192,12 +206,12 @@ def ways(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     return tuple(sorted(found, key=lambda one: (LEVELS.index(one.verdict), changed(c, one.words).devices > c.devices)))
 
 
-def _cheapest(c: Setup, first: Taken, accept: Callable[[Change], bool], *, certain: bool) -> Taken:
+def _cheapest(c: Setup, first: Taken, accept: Accept, complete: Complete, *, certain: bool) -> Taken:
     """The cheapest set of changes after a first one."""
     after = apply(c, first)
     if first and _fits(after):
         return first
-    found = Search(after, certain).cheapest([change for change in changes(after) if change.safe and accept(change)])
+    found = Search(after, certain).cheapest([*filter(accept, (complete(one) for one in changes(after) if one.safe))])
     return (*first, *found) if found else ()
 
 
@@ -265,7 +279,7 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
     """Changes that may save memory; of the grades of one knob the mildest that fits, or else both ends."""
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
-    plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm") and accept(change)]
+    plain += filter(accept, _leaner_kernels(c))
     found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *pipeline(c), *adapters(c)))))
     for knob in SCALES:
         found += yield from _each(trial, _grades(c, [change for change in options if change.knob == knob]))
@@ -273,6 +287,11 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
         coarser = (change for change in options if change.option.startswith("--checkpointing every"))
         found += yield from _each(trial, coarser)
     return found
+
+
+def _leaner_kernels(c: Setup) -> Iterator[Change]:
+    """Changes for speed that save memory too: kernels that keep less between them."""
+    return (change for change in quicker(c) if change.knob in ("execution", "rms-norm"))
 
 
 def _grades(c: Setup, scale: Sequence[Change]) -> Iterator[Change]:

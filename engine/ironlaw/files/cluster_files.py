@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import Facts, Format, Reading
+from ironlaw.files.facts import DIVIDES, Facts, Format, Reading
 
 Document = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def accelerate(document: Document) -> Reading:
     if how == "DEEPSPEED":
         engine = _block(document, "deepspeed_config")
         if "deepspeed_config_file" in engine:
-            missing.append("It names a DeepSpeed file, which says what is divided: add that file too.")
+            missing.append(f"It names a DeepSpeed file, {DIVIDES}")
         else:
             inside = {
                 "runtime": "deepspeed",

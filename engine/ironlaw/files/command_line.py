@@ -13,7 +13,7 @@ from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import cluster_files, trainers, values
-from ironlaw.files.facts import Facts, Reading
+from ironlaw.files.facts import DIVIDES, Facts, Reading
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
 _STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
@@ -182,7 +182,7 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     devices = here * (nodes or 1) if here else values.count("num-processes", given.get("num_processes"))
     facts, missing = Facts(devices=devices, nodes=nodes), []
     if "config_file" in given:
-        missing.append("It names accelerate's file, which says what is divided: add that file too.")
+        missing.append(f"It names accelerate's file, {DIVIDES}")
     how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
     if how or "mixed_precision" in given:
         engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}

@@ -22,6 +22,8 @@ Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
 Format = Literal["fp32", "bf16", "fp16", "fp8", "int8", "nf4"]
 Attention = Literal["eager", "sdpa", "flash"]
+DIVIDES = "which says what is divided: add that file too."
+"""How a sentence ends on a file that is named and not there, and that says what devices divide."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import Any
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import Attention, Facts, Format, Kind, Reading
+from ironlaw.files.facts import DIVIDES, Attention, Facts, Format, Kind, Reading
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -103,7 +103,7 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
     if document.get("adapter") == "qlora" and 4 not in _bits(document):
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
-        told.append("It names a DeepSpeed file, which says what is divided: add that file too.")
+        told.append(f"It names a DeepSpeed file, {DIVIDES}")
     return tuple(told)
 
 

@@ -51,18 +51,33 @@ class Understood:
     readings: tuple[Reading, ...]
 
 
-def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None) -> Understood:
+@dataclass(frozen=True)
+class Joined:
+    """What files say together.
+
+    Attributes:
+        readings: The files.
+        facts: What they say, and what their programs do where they are silent.
+        silent: Names of the facts that none of them says: defaults of their programs.
+    """
+
+    readings: tuple[Reading, ...]
+    facts: Facts
+    silent: frozenset[str]
+
+
+def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None = None) -> Understood:
     """The words of the setup that files describe together.
 
     Args:
-        readings: The files.
+        files: The files, or what they say together where that is known already.
         given: Understood that somebody chose, which count before those of files.
 
     Raises:
         EngineError: Files contradict each other, or none says which model is trained.
     """
-    read, given = tuple(readings), dict(given or {})
-    facts, silent = facts_of(read)
+    said, given = files if isinstance(files, Joined) else joined(files), dict(given or {})
+    read, facts, silent = said.readings, said.facts, said.silent
     if "method" in given:
         facts = replace(facts, method=given["method"])
     assumed: list[str] = []
@@ -118,14 +133,15 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
     return any(there and about in line for about, there in answers.items())
 
 
-def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
-    """What files say together, with the names of the facts that none says: defaults of their programs.
+def joined(readings: Iterable[Reading]) -> Joined:
+    """What files say together.
 
     Raises:
         EngineError: Files contradict each other.
     """
+    files = tuple(readings)
     # A trainer's file knows its program better than the command that starts it.
-    read = sorted(readings, key=lambda reading: reading.kind == "command")
+    read = sorted(files, key=lambda reading: reading.kind == "command")
     said = reduce(Facts.joined, (reading.facts.without(reading.silent) for reading in read), Facts())
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
     if facts.method in ("full", "freeze"):
@@ -133,7 +149,7 @@ def facts_of(readings: Iterable[Reading]) -> tuple[Facts, frozenset[str]]:
     if facts.runtime == "fsdp" and said.weights is None:
         # Under FSDP accelerate divides FP32 weights, in whatever format a program loads them.
         facts = replace(facts, weights=None)
-    return facts, frozenset(facts.said().keys() - said.said().keys())
+    return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
 
 
 def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:

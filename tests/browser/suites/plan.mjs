@@ -144,6 +144,68 @@ export function planTests({ widely, once, full }) {
     }
   });
 
+  once("plan: from the first change until its answer is drawn the old one is dimmed and said to be of other settings, in every frame", async (all) => {
+    const { browser, server } = all;
+    const changed = () => browser.eval(() => void Object.assign(window, { changed: true }));
+    const slide = () =>
+      browser.of(slider("sequence"), (input) => {
+        Object.assign(window, { changed: true });
+        input.value = input.max;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+    /** How somebody comes to other settings than those of the baked answer. @type {Record<string, () => Promise<void>>} */
+    const ways = {
+      "a hand before Python is there": async () => {
+        await browser.open(server.base + PAGE);
+        await browser.eval(watchGaps);
+        await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
+        await slide();
+      },
+      "a hand while Python computes its first answer": async () => {
+        await browser.open(server.base + PAGE);
+        await browser.eval(watchGaps);
+        await browser.waitFor(() => document.querySelector('live-act [data-slot="state"]')?.textContent === "Python computes", START_LIMIT_MS, "the first answer to be computed");
+        await slide();
+      },
+      "a link": async () => {
+        await browser.open(server.base + PAGE + NOT_OFFERED);
+        await browser.eval(watchGaps);
+        await changed();
+      },
+      "a link on a page where Python is there": async () => {
+        await browser.open(`${server.base}lab/peak/`);
+        await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "Python on another page");
+        await browser.eval(watchGaps);
+        await changed();
+        await browser.eval((address) => {
+          const link = Object.assign(document.createElement("a"), { href: address });
+          document.querySelector("article")?.append(link);
+          link.click();
+        }, server.base + PAGE + NOT_OFFERED);
+      },
+    };
+    for (const [way, come] of Object.entries(ways)) {
+      await browser.open(server.base);
+      await come();
+      await browser.waitFor(() => document.querySelector('live-act[data-name="plan"] [data-table="answer"] td') !== null && /** @type {any} */ (window).answered(), START_LIMIT_MS, `the answer: ${way}`);
+      const { frames, gaps } = await browser.eval(() => /** @type {any} */ (window).seen);
+      assert.ok(frames > 0, `the old answer was seen: ${way}`);
+      assert.deepEqual(gaps, [], way);
+    }
+  });
+
+  once("plan: without JavaScript no row and no control is empty", async ({ browser, server }) => {
+    server.policy("sandbox allow-same-origin");
+    for (const size of [{ width: 1280, height: 800 }, PHONE]) {
+      await browser.resize(size.width, size.height);
+      await browser.open(server.base + PAGE);
+      assert.equal(await browser.has(`${ACT}[data-ready="true"]`), false, "scripting is off");
+      assert.deepEqual(await browser.eval(emptyRows), []);
+      assert.equal(await browser.text(`${ACT} [data-slot="headline-flag"]`), "Fits");
+      assert.ok((await browser.eval(() => document.querySelectorAll("live-act .il-control").length)) > 5, "the settings of the first state");
+    }
+  });
+
   full("plan: at 1280 pixels the answer stays in view beside the last control, and above the changes", async (all) => {
     const { browser } = all;
     await browser.resize(1280, 800);
@@ -317,6 +379,42 @@ function watchShifts() {
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) if (!(/** @type {any} */ (entry).hadRecentInput)) /** @type {any} */ (window).shifts += /** @type {any} */ (entry).value;
   }).observe({ type: "layout-shift", buffered: true });
+}
+
+/** Runs in the page: looks at every frame that shows the baked answer once something has changed, and notes where it is neither dimmed nor named. */
+function watchGaps() {
+  const table = () => document.querySelector('live-act[data-name="plan"] [data-table="answer"] tbody');
+  /** @type {{frames: number, gaps: string[]}} */
+  const seen = { frames: 0, gaps: [] };
+  let baked = "";
+  const look = () => {
+    const act = document.querySelector('live-act[data-name="plan"]');
+    const answer = table()?.textContent ?? "";
+    baked ||= answer;
+    if (act && /** @type {any} */ (window).changed && answer === baked) {
+      seen.frames += 1;
+      const wait = act.querySelector('[data-slot="wait"]');
+      const words = `${wait?.textContent ?? ""}${wait ? getComputedStyle(wait, "::before").content : ""}`;
+      const bright = [".il-headline__figure", ".il-chart", ".il-beside", ".il-bench__tables"].filter((part) => [...act.querySelectorAll(part)].some((one) => getComputedStyle(one).filter === "none"));
+      if (bright.length || !words.includes("Not yet for your settings")) seen.gaps.push(`${bright.join(" ")} bright, ${words} said, in frame ${seen.frames}`);
+    }
+    requestAnimationFrame(look);
+  };
+  Object.assign(window, { seen, changed: false, answered: () => baked !== "" && (table()?.textContent ?? "") !== baked });
+  look();
+}
+
+/** Runs in the page: what takes a row of the act and shows nothing in it. */
+function emptyRows() {
+  /** Whether somebody sees something of it: words, a picture, or a control with a value. @param {Element} element @returns {boolean} */
+  const shows = (element) =>
+    element.checkVisibility({ checkVisibilityCSS: true }) &&
+    (element.matches("svg, select, input") ||
+      (element instanceof HTMLTextAreaElement && element.value !== "") ||
+      [...element.childNodes].some((child) => (child instanceof Element ? shows(child) : child instanceof Text && child.data.trim() !== "")));
+  const rows = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("live-act :is(p, ul, ol, section, fieldset, textarea, button, [data-slot], [data-table], .il-control)"))];
+  const seen = rows.filter((row) => row.checkVisibility() && !row.closest(".il-vh, details:not([open]) > :not(summary)"));
+  return seen.filter((row) => row.getBoundingClientRect().height > 0 && row.getBoundingClientRect().width > 0 && !shows(row)).map((row) => row.outerHTML.slice(0, 120));
 }
 
 /** Runs in the page: whether every change that helps has its name while the rules for paper hold. */

@@ -352,10 +352,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Success:
-    """A goal that is reached: what was achieved, and what there is to know now. One or two sentences."""
+    """A goal that is reached: what was achieved, and what there is to know now. One or two sentences.
+
+    marked: whether it carries a tick. Without one it says where a goal would stand why nothing is judged yet.
+    """
 
     title: str
     what: str
+    marked: bool = True
 
 
 @dataclass(frozen=True)

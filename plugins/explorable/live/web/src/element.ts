@@ -40,6 +40,8 @@ export function define(tag: string, load: () => Promise<Mount>): void {
     connectedCallback(): void {
       if (this.#wanted) return;
       this.#wanted = true;
+      // The page's head says it of the address with which the document came; instant navigation brings others.
+      document.documentElement.toggleAttribute("data-state-linked", location.hash.startsWith("#state="));
       this.addEventListener("click", this.#press);
       const late = setTimeout(() => this.#trouble("The program of this part has not arrived yet."), LATE_MS);
       void load()

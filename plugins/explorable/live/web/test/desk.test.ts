@@ -64,7 +64,7 @@ function desk(hear: (text: string) => Promise<unknown>): Desk & { at: Record<str
 }
 
 const seen = (weights: string, success = true): View =>
-  ({ headline: { label: "Peak", value: "3", unit: "GB" }, readings: { Weights: weights }, command: "", success: success ? { title: "Fits", what: "" } : null }) as unknown as View;
+  ({ headline: { label: "Peak", value: "3", unit: "GB" }, readings: { Weights: weights }, command: "", success: success ? { title: "Fits", what: "", marked: true } : null }) as unknown as View;
 
 test("a damaged link is told before the answer", async () => {
   const here = desk(async () => null);

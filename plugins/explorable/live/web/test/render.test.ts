@@ -1,6 +1,6 @@
 // Values from Python as nodes.
 import { describe, expect, test } from "vitest";
-import { padding, renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/act/render";
+import { padding, renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "../src/act/render";
 import { siteUrl } from "../src/site";
 import type { Table } from "../src/python/protocol";
 
@@ -79,6 +79,12 @@ describe("reveal and reflection", () => {
     expect([...(nodes[1] as HTMLElement).children].map((node) => node.nodeName)).toEqual(["SUMMARY", "P", "DIV"]);
     expect((nodes[1] as HTMLDetailsElement).open).toBe(false);
     expect((nodes[0] as HTMLElement).dataset.correct).toBe("false");
+  });
+
+  test("what stands where nothing is judged yet has no tick and none of a goal's colors", () => {
+    const said = (marked: boolean): HTMLElement => renderSuccess({ title: "Fits", what: "It does.", marked }, false);
+    expect([true, false].map((marked) => said(marked).textContent)).toEqual(["✓ FitsIt does.", "FitsIt does."]);
+    expect([true, false].map((marked) => said(marked).hasAttribute("data-unmarked"))).toEqual([false, true]);
   });
 
   test("feedback follows the order of the sentence and names the chosen answer", () => {

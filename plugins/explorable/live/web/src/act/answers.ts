@@ -51,6 +51,8 @@ export class Answers {
   #unread = false;
   /** The state whose frame is on the page: number, verdict and picture are of it, and what stands beside them is not. */
   #framed: State | null = null;
+  /** Whether a whole view has taken the place of what is baked. Of an act with nothing around it a frame is enough. */
+  #whole: boolean;
   /** Does Python hear texts that may change the reader's state? */
   #hears = false;
   /** Is a moving hand followed, and does it rest by now? */
@@ -76,7 +78,9 @@ export class Answers {
     this.#amounts = new Amounts(act, async (state) => this.#living(await this.#python.compute(act.name, act.url, state)));
     // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
     // needs a live picture from the start, because a baked one has no scales. What stands around an act waits for a view too.
-    const needed = handsOf(act.host).length || act.host.querySelector("[data-desk]");
+    const around = act.host.querySelector("[data-desk]") !== null;
+    const needed = handsOf(act.host).length || around;
+    this.#whole = act.host.dataset.live === "true" || !around;
     this.#baked = act.host.dataset.live === "true" ? null : this.#wanted();
     this.#shown = needed ? null : this.#baked;
   }
@@ -112,7 +116,7 @@ export class Answers {
   async follow(): Promise<void> {
     this.#rests = false;
     const late = !this.ready;
-    if (late) this.#markStale();
+    if (late || !this.#whole) this.#markStale();
     if (this.#following) return;
     this.#following = true;
     try {
@@ -134,14 +138,14 @@ export class Answers {
     } finally {
       this.#following = false;
       // A hand that is back where it was asks for nothing more.
-      if (late) this.refreshIfNeeded();
+      if (late || !this.#whole) this.refreshIfNeeded();
     }
   }
 
-  /** What the act's Python says besides its views. While it has not started, what is shown is not of the texts that it is to hear. */
+  /** What the act's Python says besides its views. Before its first answer, what is shown is not of the texts that it is to hear. */
   async tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
     this.#hears = what === "hear";
-    if (this.#hears && !this.ready) this.#markStale();
+    if (this.#hears && !(this.ready && this.#whole)) this.#markStale();
     try {
       return await this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
     } finally {
@@ -267,6 +271,7 @@ export class Answers {
   async #showView(view: View, wanted: Wanted): Promise<void> {
     this.#shown = this.#framed = null;
     this.#painted = wanted;
+    this.#whole = true;
     const { plays } = this.judge;
     const first = this.#act.host.dataset.live !== "true";
     this.#paint.frame(view);
@@ -292,9 +297,9 @@ export class Answers {
 
   #markStale(): void {
     this.#paint.stale(
-      () => this.#unchanged || (!this.#unread && equal(this.#act.state(), this.#framed)),
+      () => this.#unchanged || (!this.#unread && this.#whole && equal(this.#act.state(), this.#framed)),
       () => this.#tellWhoRuns(),
-      !this.ready || this.#act.host.dataset.stale !== undefined,
+      !this.ready || !this.#whole || this.#act.host.dataset.stale !== undefined,
     );
   }
 

@@ -56,14 +56,14 @@ export class Paint {
     setText(slot(this.#host, "headline-unit"), unit);
     setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
     slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
-    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
+    slot(this.#host, "headline").dataset.reached = String(view.success?.marked ?? false);
     const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
     putChildren(slot(this.#host, "failure"), judged);
     this.#hint(view.failure);
     // When a goal is reached, the message scrolls into view.
-    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), this.#host);
+    if (view.success?.marked && this.#winning === false) showBelow(slot(this.#host, "failure"), this.#host);
     this.#failing = view.failure !== null;
-    this.#winning = view.success !== null;
+    this.#winning = view.success?.marked ?? false;
   }
 
   /** The button for a hint stands where a setting fails; once it was pressed the remedy says what helps. */

@@ -76,12 +76,12 @@ export function renderFailure(failure: Failure, isNew: boolean): HTMLElement {
   );
 }
 
-/** The goal that is reached, told where a failure would be. */
+/** The goal that is reached, told where a failure would be; without a tick, why nothing is judged yet. */
 export function renderSuccess(success: Success, isNew: boolean): HTMLElement {
   return h(
     "div",
-    { class: "il-success", ...(isNew && { role: "status" }) },
-    h("p", { class: "il-success__title" }, h("span", { class: "il-mark", "aria-hidden": "true" }, "✓"), " ", success.title),
+    { class: "il-success", ...(!success.marked && { "data-unmarked": "" }), ...(isNew && { role: "status" }) },
+    h("p", { class: "il-success__title" }, ...(success.marked ? [h("span", { class: "il-mark", "aria-hidden": "true" }, "✓"), " "] : []), success.title),
     h("p", {}, unbroken(success.what)),
   );
 }

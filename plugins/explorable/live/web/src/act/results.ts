@@ -65,7 +65,7 @@ const VIEW = like<View>({
   summary: TEXT,
   tables: TABLES,
   failure: orNull(like<Failure>({ title: TEXT, what: TEXT, excess: TEXT, remedy: TEXT })),
-  success: orNull(like<Success>({ title: TEXT, what: TEXT })),
+  success: orNull(like<Success>({ title: TEXT, what: TEXT, marked: FLAG })),
   command: TEXT,
   readings: mapOf(TEXT),
   ledger: { $ref: "#/$defs/decisions", unevaluatedProperties: false },

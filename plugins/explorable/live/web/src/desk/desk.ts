@@ -108,7 +108,7 @@ export class Around {
   told(state: State, view: View): void {
     // What has no number has no picture either.
     this.#desk.host.toggleAttribute("data-uncounted", view.headline.value === "–");
-    this.#suggestions?.look(state, view.success !== null);
+    this.#suggestions?.look(state, view.success?.marked ?? false);
     this.#exports?.follow(state);
     this.#reader?.follow(state);
     this.#comparison?.show(view);

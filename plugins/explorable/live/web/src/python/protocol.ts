@@ -47,6 +47,8 @@ export interface Table {
 export interface Success {
   title: string;
   what: string;
+  /** Without a tick it says where a goal would stand why nothing is judged yet. */
+  marked: boolean;
 }
 export interface View {
   data: Record<string, Row[]>;

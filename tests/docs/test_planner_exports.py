@@ -1,0 +1,149 @@
+"""The planner's other outputs: command, link, exports and changed files say the numbers of the page."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import shlex
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, seed, settings
+from hypothesis import strategies as st
+
+from book import plans
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import CONTROLS, words_of
+from docs.acts.plan.give import exports
+from docs.acts.plan.take import read
+from docs.acts.plan.view import SAID, duration
+from explorable.live import Choice, Slider, State, Toggle
+from explorable.live.runtime.acts import LoadedAct
+from ironlaw import GB
+from ironlaw.cli import main
+from ironlaw.models.published import essentials, published
+from tests.conftest import tries
+from tests.docs.acts import loaded
+from tests.docs.planner import AXOLOTL, START, at, sent
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    return loaded("plan")
+
+
+def test_the_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    for state in (
+        START,
+        at(model="Qwen/Qwen2.5-7B", method="full", gpus=8, zero=3, batch=2, chunked=True, compiled=True),
+    ):
+        view = ACT.compute(state)
+        words = view.command.removeprefix("python -m ironlaw ").split()
+        assert main([*words, "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert f"{answer['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+
+
+@pytest.mark.parametrize(
+    ("cards", "controls", "expected"),
+    [
+        (96, {}, {"dp": 96}),
+        (12, {}, {"dp": 12}),
+        (24, {"tp": 8}, {"dp": 3, "tp": 8}),
+        (6, {"pp": 3}, {"dp": 2, "pp": 3}),
+        (3, {}, {"dp": 3}),
+        (96, {"tp": 4, "pp": 2}, {"dp": 12, "tp": 4, "pp": 2}),
+    ],
+)
+def test_any_number_of_cards_is_carried_by_control_link_command_and_file(
+    cards: int, controls: dict[str, Any], expected: dict[str, int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    state = at(gpus=cards, method="full", zero=3, **controls)
+    words = words_of(state)
+    assert {name: words[name] for name in expected} == expected
+    view = ACT.compute(state)
+    assert main([*shlex.split(view.command)[3:], "--json"]) == 0 or view.failure
+    assert f"{json.loads(capsys.readouterr().out)['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+    letters = plans.link(state, START).removeprefix("#state=1.plan.")
+    linked = json.loads(zlib.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), -15))
+    assert linked["controls"]["gpus"] == cards
+    machines = max(cards // 8, 1)
+    line = f"torchrun --nnodes {machines} --nproc-per-node {cards // machines} train.py"
+    heard = read([line], at(**controls))
+    assert heard.controls["gpus"] == cards
+    (tmp_path / "run.sh").write_text(line)
+    (tmp_path / "config.json").write_text(
+        json.dumps({"architectures": ["x"], **published()["Qwen/Qwen3-8B"]["config"]})
+    )
+    files = [str(tmp_path / name) for name in ("run.sh", "config.json")]
+    main(["plan", *files, "--gpu", "h100-sxm", "--json"])
+    assert f" --dp {cards} " in f"{json.loads(capsys.readouterr().out)['command']} "
+
+
+def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
+    """Controls of plans, of all kinds that the page offers."""
+    each: dict[str, st.SearchStrategy[Any]] = {"model": st.sampled_from([*published()][::7])}
+    for control in CONTROLS:
+        if isinstance(control, Choice) and control.name not in each:
+            each[control.name] = st.sampled_from([option.value for option in control.options])
+        elif isinstance(control, Toggle):
+            each[control.name] = st.booleans()
+        elif isinstance(control, Slider) and control.integer:
+            most = {"gpus": 96, "tp": 8, "pp": 8}.get(control.name, min(int(control.maximum), 4096))
+            each[control.name] = st.integers(int(control.minimum), most)
+    return st.fixed_dictionaries({}, optional=each).map(_used_up)
+
+
+def _used_up(controls: dict[str, Any]) -> dict[str, Any]:
+    """As many cards as the groups of a plan use up."""
+    return {**controls, "gpus": controls.get("gpus", 1) * controls.get("tp", 1) * controls.get("pp", 1)}
+
+
+@seed(30)
+@settings(max_examples=tries(200))
+@given(plans_drawn())
+def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict[str, Any]) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    assume(view.headline.value != "–")
+    # The link, as a page reads it.
+    letters = plans.link(state, START).partition("#state=1.plan.")[2]
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    linked = json.loads(zlib.decompress(packed, -15)) if letters else {}
+    opened = ACT.compute(State("run", {**START.controls, **linked.get("controls", {})}))
+    assert (opened.headline, opened.readings, opened.tables) == (view.headline, view.readings, view.tables)
+    # The command line, and the two exports that hold numbers.
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        main([*shlex.split(view.command)[3:], "--json"])
+    answer = json.loads(printed.getvalue())
+    texts = exports(state)
+    exported = json.loads(texts["plan.json"])
+    assert exported["estimate"] == answer
+    assert exported["command"] == view.command
+    assert f"`{view.command}`" in texts["For an issue (Markdown)"]
+    assert f"{answer['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+    assert SAID[answer["verdict"]] == view.readings["Verdict"]
+    assert duration(answer["calibrated"]["step_s"]["expected"]) == view.readings["A step"]
+    assert f"| **all** | {answer['memory_bytes']['device_total'] / 1e9:,.2f} |" in texts["For an issue (Markdown)"]
+
+
+def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_readers_own() -> None:
+    assert " --model_name_or_path Qwen/Qwen3-8B " in exports(at(model="Qwen/Qwen3-8B"))["torchrun"]
+    config = json.dumps(essentials(published()["Qwen/Qwen3-8B"]["config"]))
+    assert " --model_name_or_path YOUR_MODEL " in exports(at(model="pasted", config=config))["torchrun"]
+
+
+def test_files_follow_the_controls(act: LoadedAct) -> None:
+    heard = read([AXOLOTL], START)
+    state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})
+    changed = act.rewrite([AXOLOTL], sent(state))
+    assert isinstance(changed, dict)
+    lines = str(changed["axolotl"]).splitlines()
+    assert {"-micro_batch_size: 2", "+micro_batch_size: 1", "+gradient_checkpointing: false"} <= set(lines)
+    unchanged = act.rewrite([AXOLOTL], sent(State("run", {**START.controls, **heard.controls})))
+    assert unchanged == {}

@@ -1,0 +1,97 @@
+"""The planner's links: they hold what the page writes, open as it reads them, and nothing else is let in."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from book import plans
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import CONTROLS, MORE
+from explorable.live import Note
+from explorable.live.runtime.exchange import control_value
+from ironlaw import EngineError, setup
+from tests.docs.planner import START, at
+
+
+def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
+    state = at(model="Qwen/Qwen3-8B", method="qlora", gpus=8)
+    letters = plans.link(state, START).removeprefix("#state=1.plan.")
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    assert json.loads(zlib.decompress(packed, -15)) == {
+        "controls": {"model": "Qwen/Qwen3-8B", "method": "qlora", "gpus": 8}
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config", '{"model_type": "llama", "_name_or_path": "secret"}'),
+        ("config", "[]"),
+        ("config", "not json"),
+        ("more", "1"),
+        ("more", "null"),
+        ("more", "garbage"),
+        ("more", '{"gpu": "h200"}'),
+        ("more", '{"lora_targets": "<script>"}'),
+        ("measured", '{"step_s": "1"}'),
+        ("left", '{"gpu": "h200"}'),
+        ("left", '{"model": "<script>"}'),
+        ("left", '{"zero": [3]}'),
+        ("measured", '{"step_s": NaN}'),
+        ("measured", '{"name": 1}'),
+    ],
+)
+def test_a_link_holds_only_what_the_page_writes(name: str, text: str) -> None:
+    note = next(control for control in CONTROLS if control.name == name)
+    assert isinstance(note, Note)
+    with pytest.raises(ValueError, match=r"the link|is not allowed|is missing|is unknown"):
+        control_value(note, text)
+
+
+@pytest.mark.parametrize("name", ["config", "more", "measured"])
+def test_a_note_of_lists_in_each_other_is_refused_before_it_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CPython's reader of JSON raises an error, a browser's Python would end."""
+    note = next(control for control in CONTROLS if control.name == name)
+    assert isinstance(note, Note)
+    monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("read"))
+    with pytest.raises(ValueError, match="the link"):
+        control_value(note, '{"a": ' + "[" * 100 + "]" * 100 + "}")
+
+
+def test_words_of_notes_are_words_of_a_setup() -> None:
+    for word in MORE:
+        words: dict[str, Any] = {word: object()}
+        with pytest.raises(EngineError) as caught:
+            setup("gpt2", **words)
+        assert caught.value.what != "word"
+
+
+def test_the_table_of_full_training_counts_what_fsdp_does_and_its_cells_open_the_same_numbers() -> None:
+    page = (Path(__file__).parents[2] / "docs/plan/index.md").read_text("utf-8")
+    [text] = re.findall(r"^/// plans \| full\n(.*?)^///$", page, re.MULTILINE | re.DOTALL)
+    options = yaml.safe_load(text)
+    assert options["with"] == {"gpus": 8, "zero": 3}
+    assert "mixed precision" in options["caption"]
+    cells = [*plans.block("full", text, ()).iter("a")]
+    assert len(cells) == len(options["models"]) * len(options["cards"])
+    for cell in cells[::7]:
+        letters = cell.attrib["href"].removeprefix("#state=1.plan.")
+        packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+        opened = ACT.compute(at(**json.loads(zlib.decompress(packed, -15))["controls"]))
+        assert f" {opened.headline.value} GB, {opened.readings['Verdict'].lower()}" in "".join(cell.itertext())
+        assert "--precision mixed-bf16" in opened.command
+
+
+def test_every_title_of_a_plan_without_numbers_has_its_mark() -> None:
+    for controls in ({"method": "qlora", "gpus": 8, "tp": 8}, {"precision": "fp8", "gpu": "t4"}):
+        view = ACT.compute(at(**controls))
+        assert view.failure is not None
+        assert view.failure.title in plans.MARKS

@@ -1,0 +1,136 @@
+"""The planner's sums: every number opens the one behind it, adds up to it, and leads to the page that explains it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import words_of
+from docs.acts.plan.view import EXPLAINED, PAGES
+from ironlaw import GB, estimate
+from tests.docs.planner import START, at
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "amp-bf16"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "fp32", "checkpointing": "none"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "bf16", "chunked": True, "accumulate": 4},
+        {"method": "full", "gpus": 8, "zero": 2, "precision": "megatron", "pp": 2, "accumulate": 4},
+        {"method": "qlora", "batch": 4, "sequence": 777},
+    ],
+    ids=str,
+)
+def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None:
+    """The rows add up to the headline, and what is gathered of other cards is a row of its own, and weights."""
+    state = at(**controls)
+    view = ACT.compute(state)
+    *rows, last = view.tables["memory"].rows
+    sizes = [float(str(row["b"]).replace(",", "")) for row in rows]
+    assert sum(sizes) == pytest.approx(float(str(last["b"])), abs=0.001 * len(rows))
+    assert f"{float(str(last['b'])):.1f}" == view.headline.value
+    named = {str(row["a"]) for row in rows}
+    gathers = "zero" in controls and controls["zero"] == 3
+    assert any(name.startswith("gathered: ") for name in named) == gathers
+    assert not [row for row in rows if str(row["a"]).startswith("gathered") and not str(row["c"])]
+    weights = next(float(str(row["to"])) for row in view.data["bar"] if row["part"] == "parameters")
+    assert weights > sum(size for row, size in zip(rows, sizes, strict=True) if "gathered" in str(row["a"])) - 1e-3
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        ({}, ""),
+        (
+            {"zero": 3},
+            "all divide optimizer states, gradients and weights, 1/8 to a card, with the layers at work",
+        ),
+        (
+            {"zero": 2},
+            "optimizer states and gradients, 1/8 to a card; each holds weights, activations and logits of its",
+        ),
+        (
+            {"zero": 1, "tp": 2},
+            "each holds 1/2 of every matrix; 4 of them divide optimizer states, 1/4 to a card; each",
+        ),
+        ({"zero": 0}, "Of 8 cards each holds optimizer states, gradients, weights, activations and logits"),
+    ],
+    ids=str,
+)
+def test_what_each_of_several_cards_holds_is_said(controls: dict[str, Any], said: str) -> None:
+    cards = {"gpus": 8, "method": "full", **controls} if controls else {}
+    caption = ACT.compute(at(**cards)).tables["answer"].caption
+    assert said in caption
+    assert ("undivided" in caption) == bool(controls)
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [{}, {"method": "full", "gpus": 8, "zero": 3}, {"method": "qlora", "checkpointing": "none", "chunked": True}],
+    ids=str,
+)
+def test_every_sum_leads_to_what_explains_it(controls: dict[str, Any]) -> None:
+    view = ACT.compute(at(**controls))
+    for name in ("sums", "memory"):
+        table = view.tables[name]
+        assert [column.numeric for column in table.columns] == [False, True, False, False]
+        assert {str(row["d"]) for row in table.rows} <= {*table.links}
+
+
+def test_what_explains_a_sum_is_a_section_of_the_built_site(site: Path) -> None:
+    shown = (site / "plan/index.html").read_text("utf-8")
+    for what, (_, address) in {**EXPLAINED, **PAGES}.items():
+        page, _, place = address.partition("#")
+        assert place, f"{what} leads to the top of {page}, and not to what explains it"
+        assert f'id="{place}"' in (site / page / "index.html").read_text("utf-8"), f"{what} leads to {address}"
+        assert what not in EXPLAINED or f'href="../{address}"' in shown
+
+
+@pytest.mark.parametrize(
+    ("controls", "few"),
+    [({}, False), ({"gpu": "rtx-4090"}, True), ({"gpu": "rtx-4090", "method": "full"}, True)],
+    ids=str,
+)
+def test_how_many_runs_stand_behind_a_band_is_said(controls: dict[str, Any], few: bool) -> None:
+    state = at(**controls)
+    seen = estimate(**words_of(state)).calibrated
+    assert seen is not None
+    view = ACT.compute(state)
+    caption = view.tables["answer"].caption
+    for band, what in ((seen.device_total, "memory"), (seen.step_s, "time")):
+        of = f" from {band.sources} source{'s' * (band.sources > 1)}" if band.runs else ""
+        assert f"{band.runs or 'none'}{of} for {what}" in caption
+    assert ("Few published runs are like this one" in caption) == few
+    if view.success:
+        said = "Few published runs are like it" if few else f"{seen.device_total.runs} published runs like it"
+        assert said in view.success.what
+
+
+def test_a_machines_own_memory_stands_where_the_plan_uses_it() -> None:
+    table = ACT.compute(at(method="full", gpus=8, zero=3, offload=True)).tables["answer"]
+    (row,) = [one for one in table.rows if "RAM" in str(one["a"])]
+    whole = estimate(**words_of(at(method="full", gpus=8, zero=3, offload=True))).memory_bytes.host * 8 / GB
+    assert row["b"] == f"{whole:.1f} GB" != "0.0 GB"
+    assert "Loading takes up to 257 GB" in table.caption
+    assert not [one for one in ACT.compute(START).tables["answer"].rows if "RAM" in str(one["a"])]
+
+
+def test_no_row_of_a_machines_memory_says_nothing() -> None:
+    for optimizer in ("paged-adamw", "paged-adamw-8bit"):
+        rows = ACT.compute(at(optimizer=optimizer)).tables["answer"].rows
+        assert "0.0 GB" not in {str(cell) for row in rows for cell in row.values()}
+
+
+def test_money_is_the_product_of_what_its_sum_shows() -> None:
+    for controls in ({"gpu": "rtx-4060", "model": "Qwen/Qwen3-0.6B"}, {}, {"price": 2.5, "gpus": 4}):
+        view = ACT.compute(at(**controls))
+        (money,) = [row for row in view.tables["sums"].rows if row["a"] == "Money"]
+        days, unit, cards, price = re.match(r"([\d.]+) (\w+) × (\d+) cards? × ([\d.]+) USD", str(money["c"])).groups()  # type: ignore[union-attr]
+        hours = float(days) * {"days": 24, "hours": 1, "minutes": 1 / 60}[unit]
+        assert float(str(money["b"]).split()[0]) == pytest.approx(hours * int(cards) * float(price), rel=0.02)
+        assert ("costs to buy" in str(money["c"])) == (controls.get("gpu") == "rtx-4060")
