@@ -241,7 +241,8 @@ def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tu
     tokens = float(state.controls["tokens"])
 
     def scaled(counted: str, expected: float, count: float) -> str:
-        return f"{counted} counted × {significant(expected / count)}, what published runs took of the count"
+        factor = significant(expected / count)
+        return f"{counted} counted × {factor}, the middle of what published runs took of their counts"
 
     need = found.memory_bytes.device_total
     expected = (seen.device_total.expected, seen.step_s.expected) if seen else (need, time.step_s)
@@ -299,7 +300,8 @@ def evidence(found: Estimate) -> str:
     few = min(memory.runs, time.runs) < FEW
     said = (
         f"{'Few published runs are like this one' if few else 'Published runs like this one'}: {_runs(memory)} for "
-        f"memory, {_runs(time)} for time. Alike are family of card, formats and software; method and model may differ."
+        f"memory, {_runs(time)} for time. Like it in the family of the card, formats and software; method and model "
+        "may differ."
     )
     return f"{said} The bands rest on what all runs have in common." if few else said
 

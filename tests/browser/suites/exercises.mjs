@@ -10,11 +10,12 @@ import { Snippet, snippetWith } from "./snippet_page.mjs";
 const EXERCISE = 'live-exercise[data-exercise="optimizer-bytes"]';
 const PAGE = "chapter/optimizers/";
 const SOLVED = "def state_bytes(parameters, optimizer, bytes_each=4): return {'sgd': 0, 'momentum': 1, 'adam': 2}[optimizer] * parameters * bytes_each";
-/** Each line tries to run something, or to ask another host. */
+/** Each line tries to run something, or to ask another host; the last would show a part twice, and so on. */
 const HOSTILE = [
   "<script>top.ran = 1</script><img src=x onerror='top.ran = 1'><svg onload='top.ran = 1'></svg>",
   "<img src=https://example.org/a.png><iframe src=https://example.org/b></iframe><link rel=stylesheet href=https://example.org/c.css>",
   "<meta http-equiv=refresh content='0;url=https://example.org/d'><style>body{background:url(https://example.org/e.png)}</style>",
+  "<svg><g id=again><use href=#part></use></g><clipPath id=clip><path clip-path='url(#part)'></path></clipPath></svg>",
 ].join("");
 /** What a table of pandas, one with its styles, and a drawing have. Kept as it stands, so the page's document of it is the build's. */
 const HARMLESS = [
@@ -73,7 +74,7 @@ export function exerciseTests({ everywhere, widely, once }) {
     await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("<p>shown</p>"), 10_000, "the frame");
     assert.match(await inFrame(browser, snippet.host), /shown/);
     const [, left = ""] = (await srcdoc(browser, snippet.host)).split("<body>");
-    assert.equal(left.replace(/<style>body\{[\w :;%,-]*\}<\/style>/, ""), "<p>shown</p><img><svg></svg><img></body></html>");
+    assert.equal(left.replace(/<style>body\{[\w :;%,-]*\}<\/style>/, ""), '<p>shown</p><img><svg></svg><img><svg><g id="again"></g><clipPath id="clip"><path></path></clipPath></svg></body></html>');
     assert.equal(await browser.eval(() => "ran" in window), false);
     assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => frame.getAttribute("sandbox")), "allow-same-origin");
     await browser.click(snippet.button("Reset"));

@@ -17,6 +17,8 @@ test.each([
   ["patterns in patterns", levels(20, (id) => `<rect fill="url(#${id})"/>`, (id, inside) => `<pattern id="${id}">${inside}</pattern>`)],
   ["the same in a style", levels(20, (id) => `<rect style="fill: url( &quot;#${id}&quot; )"/>`)],
   ["the same, set by an animation", levels(20, (id) => `<use href="#"><set attributeName="href" to="#${id}"/></use>`)],
+  ["the same in a style sheet", `<svg><style>rect{fill:url(#p)}</style>${levels(20)}</svg>`.replaceAll("<use", "<rect")],
+  ["an element within a style sheet", "<svg><s:style><g id='a'/></s:style></svg>"],
   ["a large part, many times", `<svg><g id="a">${"<path/>".repeat(1000)}</g>${'<use href="#a"/>'.repeat(1000)}</svg>`],
   ["texts that stand for others", '<!DOCTYPE svg [<!ENTITY a "<g/>"><!ENTITY b "&a;&a;">]><svg>&b;</svg>'],
   ["a drawing in a drawing", '<svg><image href="data:image/svg+xml;base64,AAAA"/></svg>'],
@@ -30,6 +32,7 @@ test.each([
   ["a marker for each of 30,000 points, as matplotlib has it", `<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd"><svg><g id="axes"><defs><path id="m"/></defs><g clip-path="url(#c)">${'<use xlink:href="#m"/>'.repeat(30_000)}</g></g></svg>`],
   ["200,000 elements without a repeat", `<svg>${"<path/>".repeat(200_000)}</svg>`],
   ["a part that shows itself", '<svg><g id="a"><use href="#a"/><use href="#b"/></g></svg>'],
+  ["a style sheet as matplotlib has it", '<svg><defs><style type="text/css">*{stroke-linejoin: round}</style></defs></svg>'],
   ["links to parts", `<svg><g id="a">${'<a href="#a"><path/></a>'.repeat(1000)}</g></svg>`],
   ["no drawing", "x < y"],
 ])("%s is not", (_, svg) => {

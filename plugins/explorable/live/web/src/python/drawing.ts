@@ -11,6 +11,9 @@ const TAG = /<(\/?)([^\s/<>!?"'=]+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/y;
 const ENDS: readonly (readonly [string, string])[] = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"], ["<!", ">"]];
 /** A name and its value. A name without one is passed over at once, however long it is. */
 const ATTRIBUTE = /([^\s="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?/g;
+/** What no style sheet of a drawing needs: a reference to a part, a sign that is spelled, an element. */
+const IN_SHEET = /url\(|\\|<(?!!\[CDATA\[)/i;
+const SHEET = /(^|:)style$/i;
 const PAINTS = /url\(\s*(?:["']|&quot;|&apos;)?#([^)"'&\s]*)/g;
 
 /** An element with a name, or the whole: how many elements it has without those of `inside`, and to which it refers. */
@@ -25,8 +28,8 @@ interface Part {
 export function repeatsTooOften(svg: string): boolean {
   const text = svg.includes("&#") ? svg.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, spelled) : svg;
   if (HIDES.test(text)) return true;
-  const { whole, named, elements, deep } = partsOf(text);
-  return deep || shown(whole, named) - elements > MOST_REPEATED;
+  const { whole, named, elements, unbounded } = partsOf(text);
+  return unbounded || shown(whole, named) - elements > MOST_REPEATED;
 }
 
 /** The sign of a reference by number; none that is markup, which such a sign never is. */
@@ -35,13 +38,12 @@ function spelled(_: string, hexadecimal: string | undefined, decimal: string): s
   return code <= 0x10ffff && !'<>&"\''.includes(String.fromCodePoint(code)) ? String.fromCodePoint(code) : " ";
 }
 
-function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements: number; deep: boolean } {
+function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements: number; unbounded: boolean } {
   const whole: Part = { elements: 0, inside: [], refers: [] };
   const named = new Map<string, Part>();
   /** Open elements: the part to which each belongs. */
   const open: Part[] = [whole];
   let elements = 0;
-  let deep = 0;
   for (let at = svg.indexOf("<"); at >= 0; at = svg.indexOf("<", at)) {
     const [, end] = ENDS.find(([begin]) => svg.startsWith(begin, at)) ?? [];
     if (end) {
@@ -55,7 +57,7 @@ function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements
     at += tag?.length ?? 1;
     if (!tag) continue;
     if (closes) {
-      if (open.length > 1) open.pop();
+      open.splice(Math.max(1, open.length - 1));
       continue;
     }
     elements += 1;
@@ -71,9 +73,16 @@ function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements
     // A link leads to a part and shows nothing.
     if (!/(^|:)a$/.test(kind)) part.refers.push(...refers);
     if (!attributes.endsWith("/")) open.push(part);
-    deep = Math.max(deep, open.length);
+    if (SHEET.test(kind)) at = afterSheet(svg, at);
+    if (open.length > DEEPEST || at < 0) return { whole, named, elements, unbounded: true };
   }
-  return { whole, named, elements, deep: deep > DEEPEST };
+  return { whole, named, elements, unbounded: false };
+}
+
+/** Where a style sheet that begins here ends; -1 where it may refer to a part. */
+function afterSheet(svg: string, at: number): number {
+  const end = svg.indexOf("</", at);
+  return end < 0 || IN_SHEET.test(svg.slice(at, end)) ? -1 : end;
 }
 
 /** The name that an element's attributes give it, and the parts to which they refer. */

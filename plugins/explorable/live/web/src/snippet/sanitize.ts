@@ -31,7 +31,8 @@ const STYLES = new Set([
   ...words("line style color thickness").map((part) => `text-decoration-${part}`),
   ...words("top right bottom left").flatMap((side) => [`margin-${side}`, `padding-${side}`, ...words("width style color").map((part) => `border-${side}-${part}`)]),
   ...words("top-left top-right bottom-right bottom-left").map((corner) => `border-${corner}-radius`),
-  ...PAINTS,
+  "fill",
+  "stroke",
 ]);
 /** The functions that a value may call: colors, sizes, gradients. */
 const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix calc min max clamp var linear-gradient radial-gradient conic-gradient repeating-linear-gradient"));
@@ -55,15 +56,18 @@ const config = {
 };
 
 purify.addHook("uponSanitizeElement", (node, { tagName }) => {
-  if (tagName !== "style") return;
   const element = node as Element;
+  // A part that is shown again shows nothing again itself: levels of such parts would be drawn a million times.
+  if (tagName === "use" && element.parentElement?.closest("[id]")) return element.remove();
+  if (tagName !== "style") return;
   if (element.namespaceURI === HTML) element.textContent = rulesOf(element.textContent ?? "");
   else element.remove();
 });
-purify.addHook("uponSanitizeAttribute", (_, attribute) => {
+purify.addHook("uponSanitizeAttribute", (element, attribute) => {
   const { attrName: name, attrValue: value } = attribute;
-  if (name === "style") attribute.attrValue = declared((style) => (style.cssText = value));
-  else if (PAINTS.includes(name)) attribute.keepAttr = declared((style) => style.setProperty(name, value)) !== "";
+  if (name === "style") attribute.attrValue = declared(value);
+  else if (name === "clip-path" && element.closest("clipPath")) attribute.keepAttr = false;
+  else if (PAINTS.includes(name)) attribute.keepAttr = isCalm(written(name, value));
 });
 
 /** A document for a frame, with a policy of its own around what is left of the HTML. */
@@ -71,11 +75,18 @@ export function documentOf(html: string): string {
   return `${frame.before.join("")}${purify.sanitize(html, config)}${frame.after}`;
 }
 
-/** The harmless part of a style that is set so; the browser has read it, so that nothing is hidden in how it is written. */
-function declared(set: (style: CSSStyleDeclaration) => void): string {
+/** The harmless part of a style; the browser has read it, so that nothing is hidden in how it is written. */
+function declared(text: string): string {
   const { style } = inert.createElement("i");
-  set(style);
+  style.cssText = text;
   return harmless(style);
+}
+
+/** A property's value as the browser writes it; nothing where it is none. */
+function written(name: string, value: string): string {
+  const { style } = inert.createElement("i");
+  style.setProperty(name, value);
+  return style.getPropertyValue(name);
 }
 
 function harmless(style: CSSStyleDeclaration): string {
