@@ -4,7 +4,7 @@ from explorable.figures.sketch import Look
 
 FORMATS = {"fp32": "compute", "fp16": "data", "bf16": "optimizer"}
 """Number format -> its ink. What is done about a format's limits has an ink of its own, in `GUARDS`."""
-GUARDS = {"clipped": "fg", "scaled": "memory", "fixed scale": "fg", "FP32 copy": "memory"}
+GUARDS = {"clipped": "fg", "scaled": "memory", "fixed scale": "control", "FP32 copy": "memory"}
 """What keeps a training in few bits alive -> its ink."""
 FORWARD: Look = {"fill": "surface", "line": "compute"}
 """How a sheet shows a forward pass: outlined in the color of arithmetic."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from explorable.figures.drawing import Drawing, canvas, y_title
@@ -55,7 +56,7 @@ def losses(
     seed: int | None,
     *,
     by: str = "step",
-    nested: bool = False,
+    nested: float = 0,
 ) -> tuple[Figure, Axes]:
     """A canvas of `height` inches with the losses of some runs; `finish` gives it names and a legend.
 
@@ -65,14 +66,14 @@ def losses(
         height: Of the figure.
         seed: As for `curve`.
         by: As for `curve`.
-        nested: Whether runs may coincide: each line is then narrower than those before it, which show at its sides.
+        nested: How much wider than the next each line is, for runs that may coincide: it shows at the other's sides.
     """
     figure, axes = canvas(height)
     crosses = 0
     for place, (run, (ink, line, words)) in enumerate(runs.items()):
         drawn = len(axes.lines)
-        wider = 1 + 0.85 * (len(runs) - 1 - place) if nested else 1
-        crosses += curve(axes, block, run, ink, line, by=by, seed=seed, lifted=crosses)
+        wider = 1 + nested * (len(runs) - 1 - place)
+        curve(axes, block, run, ink, line, by=by, seed=seed)
         for one in axes.lines[drawn:]:
             one.set_linewidth(one.get_linewidth() * (wider if seed is not None else 1))
             one.set_markersize(one.get_markersize() + 4 * (wider - 1))
@@ -82,8 +83,9 @@ def losses(
             next(one for one in axes.lines if one.get_label() == run).set_label("_")
             steps, middles = _median(block["runs"][run], by)
             axes.plot(steps, middles, color=INK[ink], linestyle=line, linewidth=1.7 * wider, label=run)
-            crosses += _cross(axes, ink, steps, middles, lifted=crosses)
-        next(one for one in axes.lines if one.get_label() == run).set_label(words)
+        told = next(one for one in axes.lines if one.get_label() == run)
+        told.set_label(words)
+        crosses += _cross(axes, ink, told, lifted=crosses)
     return figure, axes
 
 
@@ -121,11 +123,8 @@ def curve(
     name: str = "loss",
     by: str = "step",
     seed: int | None = None,
-    lifted: int = 0,
-) -> bool:
-    """Draw a curve of a run for every seed, and say whether it got a cross.
-
-    A single seed gets one where its last finite point is not its last; of all seeds, their median does.
+) -> None:
+    """Draw a curve of a run for every seed.
 
     Args:
         axes: Where.
@@ -136,9 +135,7 @@ def curve(
         name: Which curve.
         by: Along `step` or `images`.
         seed: The place of the only seed that is drawn; None for all.
-        lifted: Above how many other crosses its cross is set.
     """
-    crossed = False
     settings = block["runs"][run]["settings"]
     unit = settings["batch"] if by == "images" else 1
     for number, one in enumerate(block["runs"][run]["seeds"]):
@@ -152,13 +149,11 @@ def curve(
         label = None if number and seed is None else run
         wide = 0.9 if seed is None else 1.4
         axes.plot(steps, shown, color=INK[ink], linestyle=line, linewidth=wide, label=label)
-        if seed is not None:
-            crossed = _cross(axes, ink, steps, shown, lifted)
-    return crossed
 
 
-def _cross(axes: Axes, ink: str, steps: Sequence[int], values: Sequence[float], lifted: int) -> bool:
-    """Where a line ends before its time, a cross at its last finite point, `lifted` above others; whether there is."""
+def _cross(axes: Axes, ink: str, line: Line2D, *, lifted: int) -> bool:
+    """Set a cross at a line's last finite point, above `lifted` others; whether it ends there, before its time."""
+    steps, values = line.get_data()
     finite = [index for index, value in enumerate(values) if isfinite(value)]
     if not finite or finite[-1] == len(values) - 1:
         return False

@@ -38,12 +38,12 @@ def draw() -> Drawing:
         if wide < 10:
             for side in (-1, 1):
                 sheet.arrow((middle + side * 40, y + 26), (middle + side * (wide / 2 + 3), y + 26), ink, 1.2, head=7)
-        x = LEFT + WIDEST + 66
+        x = LEFT + WIDEST + 60
         sheet.text(x, y + 18, speed(rate), bold=True, ink=ink)
         share = f", {percent(rate / chip.bandwidth, 1)} of HBM3's" if place < 2 else ""
         sheet.text(x, y + 36, name + share, size=12.8, ink="muted")
         y += 52
-    x = LEFT + WIDEST + 66
+    x = LEFT + WIDEST + 60
     sheet.text(x, y - 26, f"{peak / 1e12:,.0f} TFLOP/s in BF16", bold=True, ink="compute")
     sheet.text(x, y - 8, f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte", size=12.8, ink="muted")
     narrow = WIDEST * peer.bandwidth / chip.bandwidth

@@ -1,6 +1,6 @@
 """A learning rate over a run: warm-up, then half a cosine."""
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, y_title
 from explorable.shared.svg import INK
 from ironlaw.training import warmup_cosine
 
@@ -20,7 +20,7 @@ def draw() -> Drawing:
     axes.set_xticks([0, 8_000, 16_000, 24_000, 32_000], ["0", "8,000", "16,000", "24,000", "32,000"])
     axes.set_ylim(0, 1e4 * 1.1 * PEAK)
     axes.set_xlabel("step")
-    axes.set_ylabel("rate (× 10⁻⁴)")
+    y_title(axes, "learning rate (× 10⁻⁴)")
     axes.grid(color=INK["border"], linewidth=0.6)
     half = warmup_cosine(STEPS // 2, PEAK, WARMUP, STEPS, floor)
     return Drawing(

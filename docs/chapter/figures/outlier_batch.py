@@ -17,7 +17,7 @@ CONTROLS = (seeds_of(BLOCK),)
 
 def draw(seed: int | None) -> Drawing:
     """The loss of each seed; a cross where it is a number for the last time."""
-    figure, axes = losses(BLOCK, RUNS, 2.5, seed, nested=True)
+    figure, axes = losses(BLOCK, RUNS, 2.5, seed, nested=0.85)
     at = BLOCK["runs"]["fp16"]["settings"]["outlier_step"]
     axes.axvline(at, color=INK["control"], linewidth=0.9, linestyle=":")
     axes.text(at + 4, 2.35, "faulty batch", color=INK["muted"], va="center")

@@ -35,7 +35,7 @@ def draw() -> Drawing:
                 middle = (begin + end) / 2
                 axes.text(middle, row, str(batch + 1), ha="center", va="center_baseline", color=INK["bg"])
         totals.append(max(end for _, end in plan.values()))
-        axes.text(totals[-1] + 0.5, part * (len(STAGES) + 1) + 3, f"done at {totals[-1]}", va="center")
+        axes.text(totals[-1] + 0.8, part * (len(STAGES) + 1) + 3, f"done at {totals[-1]}", va="center")
     names = [name for name, _, _ in STAGES]
     rows = [*range(len(names)), *range(len(names) + 1, 2 * len(names) + 1)]
     axes.set_yticks(rows, names * 2)
