@@ -153,16 +153,15 @@ def curve(
 
 def _cross(axes: Axes, ink: str, line: Line2D, *, lifted: int) -> bool:
     """Set a cross at a line's last finite point, above `lifted` others; whether it ends there, before its time."""
-    steps, values = line.get_data()
-    finite = [index for index, value in enumerate(values) if isfinite(value)]
-    if not finite or finite[-1] == len(values) - 1:
+    points: Any = line.get_xydata()
+    finite = [index for index, (_, value) in enumerate(points) if isfinite(value)]
+    if not finite or finite[-1] == len(points) - 1:
         return False
     figure = axes.get_figure(root=True)
     assert figure is not None
     up = ScaledTranslation(0, 9 * lifted / 72, figure.dpi_scale_trans)
     look = {"marker": "X", "color": INK[ink], "markersize": 8, "markeredgecolor": INK["bg"], "markeredgewidth": 0.8}
-    end = (steps[finite[-1]], values[finite[-1]])
-    axes.plot(*end, transform=axes.transData + up, clip_on=False, zorder=4, **look)  # type: ignore[arg-type]
+    axes.plot(*points[finite[-1]], transform=axes.transData + up, clip_on=False, zorder=4, **look)  # type: ignore[arg-type]
     return True
 
 
