@@ -23,7 +23,8 @@ def written(rate: float) -> str:
 def draw() -> Drawing:
     """A group of marks for each chip, on a logarithmic axis."""
     figure, axes = canvas(3.7)
-    place, middles, said = 0.0, [], []
+    place, said = 0.0, []
+    middles: list[float] = []
     bars: dict[str, Any] = {}
     for chip, title in CHIPS.items():
         if middles:

@@ -6,13 +6,13 @@ from book.palette import BACKWARD as BACKWARD_LOOK
 from book.palette import FORWARD as FORWARD_LOOK
 from explorable.figures.drawing import Drawing
 from explorable.figures.moving import Control, Reading
-from explorable.figures.sketch import Sketch, percent
+from explorable.figures.sketch import Look, Sketch, percent
 from ironlaw.parallel import bubble_fraction
 
 FORWARD, BACKWARD = 1, 2
 """Units of time; a backward pass takes twice as long as a forward pass."""
 STAGES, MICRO_BATCHES = (2, 4, 6, 8), (1, 2, 4, 8, 12, 16)
-PASSES = {"F": FORWARD_LOOK, "B": BACKWARD_LOOK}
+PASSES: dict[str, Look] = {"F": {**FORWARD_LOOK, "corner": 2}, "B": {**BACKWARD_LOOK, "corner": 2}}
 TITLES = {"gpipe": "GPipe", "1f1b": "1F1B"}
 LEFT, RIGHT, TOP, HEIGHT = 60, 434, 8, 192
 
@@ -45,7 +45,7 @@ def draw(schedule: str, stages: int, batches: int) -> Drawing:
     for stage, (kind, k), start in passes:
         x, y = LEFT + start * wide, TOP + row * stage + 1
         wide_box = length(kind) * wide
-        sheet.rect(x + 0.5, y, wide_box - 1, row - 4, **PASSES[kind], corner=2)
+        sheet.rect(x + 0.5, y, wide_box - 1, row - 4, **PASSES[kind])
         number = f"{k + 1}"
         if wide_box > 3 + 7 * len(number):
             ink = "fg" if kind == "F" else "bg"
@@ -55,7 +55,7 @@ def draw(schedule: str, stages: int, batches: int) -> Drawing:
     sheet.text(RIGHT, y, "time", anchor="end", size=12.8, ink="muted")
     y += 22
     for x, kind, words in ((LEFT, "F", "forward"), (LEFT + 92, "B", "backward")):
-        sheet.rect(x, y - 6, 14, 12, **PASSES[kind], corner=2)
+        sheet.rect(x, y - 6, 14, 12, **PASSES[kind])
         sheet.text(x + 20, y, words, size=12.8, ink="muted")
     sheet.rect(LEFT + 196, y - 6, 14, 12, fill="bg", line="border", corner=2)
     sheet.text(LEFT + 216, y, "waits", size=12.8, ink="muted")
