@@ -9,8 +9,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, y_title
 from explorable.figures.moving import Control
 from explorable.shared.svg import INK
 from gpu_bench.record.load import valid
@@ -54,7 +56,7 @@ def losses(
     seed: int | None,
     *,
     by: str = "step",
-    nested: bool = False,
+    nested: float = 0,
 ) -> tuple[Figure, Axes]:
     """A canvas of `height` inches with the losses of some runs; `finish` gives it names and a legend.
 
@@ -64,12 +66,13 @@ def losses(
         height: Of the figure.
         seed: As for `curve`.
         by: As for `curve`.
-        nested: Whether runs may coincide: each line is then narrower than those before it, which show at its sides.
+        nested: How much wider than the next each line is, for runs that may coincide: it shows at the other's sides.
     """
     figure, axes = canvas(height)
+    crosses = 0
     for place, (run, (ink, line, words)) in enumerate(runs.items()):
         drawn = len(axes.lines)
-        wider = 1 + 0.85 * (len(runs) - 1 - place) if nested else 1
+        wider = 1 + nested * (len(runs) - 1 - place)
         curve(axes, block, run, ink, line, by=by, seed=seed)
         for one in axes.lines[drawn:]:
             one.set_linewidth(one.get_linewidth() * (wider if seed is not None else 1))
@@ -78,21 +81,33 @@ def losses(
             for one in axes.lines[drawn:]:
                 one.set_alpha(0.35 if len(one.get_xdata()) > 1 else 1)  # type: ignore[arg-type]
             next(one for one in axes.lines if one.get_label() == run).set_label("_")
-            axes.plot(
-                *_median(block["runs"][run], by), color=INK[ink], linestyle=line, linewidth=1.7 * wider, label=run
-            )
-        next(one for one in axes.lines if one.get_label() == run).set_label(words)
+            steps, middles = _median(block["runs"][run], by)
+            axes.plot(steps, middles, color=INK[ink], linestyle=line, linewidth=1.7 * wider, label=run)
+        told = next(one for one in axes.lines if one.get_label() == run)
+        told.set_label(words)
+        crosses += _cross(axes, ink, told, lifted=crosses)
     return figure, axes
 
 
 def finish(
-    figure: Figure, axes: Axes, x: str, y: str, *, log: bool = False, columns: int = 3, grid: bool = True
+    figure: Figure,
+    axes: Axes,
+    x: str,
+    y: str,
+    *,
+    log: bool = False,
+    columns: int = 3,
+    grid: bool = True,
+    above: bool = False,
 ) -> None:
-    """Give a plot of runs the names of its axes, its grid and, above it, its legend."""
+    """Give a plot of runs the names of its axes, the upward one `above` it if it is long, its grid and its legend."""
     if log:
         axes.set_yscale("log")
     axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    if above:
+        y_title(axes, y)
+    else:
+        axes.set_ylabel(y)
     if grid:
         axes.grid(color=INK["border"], linewidth=0.6)
     figure.legend(frameon=False, ncols=columns, loc="outside upper left", columnspacing=1.2, handlelength=1.6)
@@ -109,7 +124,7 @@ def curve(
     by: str = "step",
     seed: int | None = None,
 ) -> None:
-    """Draw a curve of a run for every seed. A point that is not finite ends its line with a cross.
+    """Draw a curve of a run for every seed.
 
     Args:
         axes: Where.
@@ -125,7 +140,6 @@ def curve(
     unit = settings["batch"] if by == "images" else 1
     for number, one in enumerate(block["runs"][run]["seeds"]):
         values = one["curves"][name]
-        end = next((index for index, value in enumerate(values) if value is None), len(values))
         steps = [index * one["every"] * unit for index in range(len(values))]
         shown = [value if value is not None else float("nan") for value in values]
         if seed not in (None, number):
@@ -135,8 +149,20 @@ def curve(
         label = None if number and seed is None else run
         wide = 0.9 if seed is None else 1.4
         axes.plot(steps, shown, color=INK[ink], linestyle=line, linewidth=wide, label=label)
-        if end and all(value is None for value in values[end:]) and end < len(values):
-            axes.plot(steps[end - 1], shown[end - 1], marker="X", color=INK[ink], markersize=6, clip_on=False)
+
+
+def _cross(axes: Axes, ink: str, line: Line2D, *, lifted: int) -> bool:
+    """Set a cross at a line's last finite point, above `lifted` others; whether it ends there, before its time."""
+    points: Any = line.get_xydata()
+    finite = [index for index, (_, value) in enumerate(points) if isfinite(value)]
+    if not finite or finite[-1] == len(points) - 1:
+        return False
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    up = ScaledTranslation(0, 9 * lifted / 72, figure.dpi_scale_trans)
+    look = {"marker": "X", "color": INK[ink], "markersize": 8, "markeredgecolor": INK["bg"], "markeredgewidth": 0.8}
+    axes.plot(*points[finite[-1]], transform=axes.transData + up, clip_on=False, zorder=4, **look)  # type: ignore[arg-type]
+    return True
 
 
 def _median(run: Mapping[str, Any], by: str) -> tuple[list[int], list[float]]:

@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
-from explorable.figures.sketch import Sketch
+from explorable.figures.sketch import Sketch, percent
 from explorable.shared.svg import embedded
 
 
@@ -88,7 +88,7 @@ def _texts(stop: Stop) -> list[str]:
     return [
         f"{stop.memory:.1f} GB",
         f"{stop.seconds:,.{digits}f} s",
-        f"{stop.mfu:.0%} MFU",
+        f"{percent(stop.mfu)} MFU",
         f"{stop.hours:,.0f} hours",
         f"${stop.dollars:,.0f}",
     ]

@@ -8,7 +8,8 @@ from explorable.figures.drawing import WIDTH, Drawing
 from explorable.shared.svg import INK
 from ironlaw.training import activation_function
 
-POINTS = [step / 20 for step in range(-80, 81)]
+POINTS = sorted([*(step / 20 for step in range(-80, 81)), -1e-9, 1e-9])
+"""Two of them hold zero between them, so that a step there is upright."""
 STYLES = {"relu": ("memory", "-"), "gelu": ("compute", "--"), "tanh": ("data", "-."), "sigmoid": ("optimizer", ":")}
 
 

@@ -16,6 +16,8 @@ def draw() -> Drawing:
     axes.plot(BATCHES, steps, color=INK["compute"], linewidth=1.6, label="steps: time")
     axes.plot(BATCHES, examples, color=INK["data"], linewidth=1.6, linestyle="--", label="examples: cost")
     axes.plot([1], [2], "o", color=INK["fg"], markersize=5)
+    leader = {"arrowstyle": "-", "color": INK["control"], "linewidth": 0.8, "shrinkB": 4}
+    axes.annotate("critical batch", (1, 2), (1, 4.6), ha="center", arrowprops=leader)
     axes.set_xscale("log", base=2)
     axes.set_ylim(0, 10)
     axes.set_xticks([1 / 16, 1 / 4, 1, 4, 16], ["1/16", "1/4", "1", "4", "16"])

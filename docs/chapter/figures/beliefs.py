@@ -38,6 +38,7 @@ def draw() -> Drawing:
     axes.set_yticks(list(places), [name for name, *_ in rows])
     axes.set_xlim(0.9, 3.4)
     axes.set_xticks([1, 1.5, 2, 2.5, 3], ["1×", "1.5×", "2×", "2.5×", "3×"])
+    axes.set_xlabel("factor")
     axes.invert_yaxis()
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     figure.legend(frameon=False, ncols=2, loc="outside upper left")

@@ -1,6 +1,7 @@
 """Time lost to failures and to saving, by the interval between two checkpoints."""
 
 from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw.economics import checkpoint_interval, failure_overhead
 
@@ -23,10 +24,10 @@ def draw() -> Drawing:
         best = checkpoint_interval(save, BETWEEN_FAILURES) / 60
         least = 100 * failure_overhead(60 * best, save, BETWEEN_FAILURES, RESTART)
         axes.plot([best], [least], color=INK[ink], marker="o", markersize=6)
-        # The highest curve has room below it, the others above them.
-        away, side = (-2.2, "top") if save == SAVES[-1][0] else (2.2, "bottom")
+        # Only between the lowest curve and the one above it is too little room.
+        away, side = (2.2, "bottom") if save == SAVES[1][0] else (-2.2, "top")
         axes.text(best, least + away, f"save {save:.0f} s", color=INK[ink], ha="center", va=side)
-        said.append(f"when a save takes {save:.0f} s the least is {least:.0f} % at {best:.0f} minutes")
+        said.append(f"when a save takes {save:.0f} s the least is {percent(least / 100)} at {best:.0f} minutes")
     axes.set_xscale("log")
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
     axes.minorticks_off()

@@ -1,12 +1,13 @@
 """The same faulty batch in formats that do not overflow, with and without clipping."""
 
+from book.palette import FORMATS, GUARDS
 from book.runs import compared, finish, losses, seeds_of, told
 from explorable.figures.drawing import Drawing
 
 RUNS = {
-    "fp32": ("limit", "-", "FP32"),
-    "bf16": ("data", "--", "BF16"),
-    "fp32-clipped": ("compute", "-", "FP32, clipped"),
+    "fp32": (FORMATS["fp32"], "-", "FP32"),
+    "bf16": (FORMATS["bf16"], "--", "BF16"),
+    "fp32-clipped": (GUARDS["clipped"], "-", "FP32, clipped"),
 }
 BLOCK = compared("failures", "failure-clipping")
 CONTROLS = (seeds_of(BLOCK),)

@@ -1,6 +1,7 @@
 """What our run paid, and what published training runs would cost at the same rent, by the iron law."""
 
 from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import accelerator, model
 from ironlaw.economics import device_hours, rent
@@ -45,7 +46,7 @@ def draw() -> Drawing:
     return Drawing(
         figure,
         f"Cost of H100s rented at ${USD_PER_HOUR:.2f} an hour, on a logarithmic axis; all but our run at "
-        f"{UTILIZATION:.0%} of their peak: {listed}.",
+        f"{percent(UTILIZATION)} of their peak: {listed}.",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorable.figures.drawing import Drawing, canvas, row_names
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import accelerator, model
 from ironlaw.time import step_points
@@ -57,7 +58,7 @@ def draw() -> Drawing:
             left += share
         note = f"{total / 1e12:.0f} TFLOP" if place == 0 else f"{1000 * total:.0f} ms"
         axes.text(102, place, note, va="center")
-        shares = ", ".join(f"{part} {sums[part] / total:.1%}" for part in PARTS)
+        shares = ", ".join(f"{part} {percent(sums[part] / total, 1)}" for part in PARTS)
         said.append(f"{' '.join(name.split())}, {note}: {shares}")
     row_names(axes, [name for name, *_ in BARS])
     axes.set_xlim(0, 128)

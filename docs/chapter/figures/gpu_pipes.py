@@ -1,7 +1,7 @@
 """What feeds a GPU: pipes as wide as their bandwidth, from storage to the multiprocessors."""
 
 from explorable.figures.drawing import Drawing
-from explorable.figures.sketch import Sketch
+from explorable.figures.sketch import Sketch, percent
 from ironlaw import accelerator, link
 from ironlaw.hardware import storage
 from ironlaw.time import ridge_point
@@ -22,7 +22,7 @@ def draw() -> Drawing:
         (chip.bandwidth, "HBM3, the card's memory", "memory"),
     )
     boxes = ("storage", "memory of the host", f"memory of the card, {chip.nominal_gb:.0f} GB", "multiprocessors")
-    sheet = Sketch(346)
+    sheet = Sketch(388)
     middle = LEFT + WIDEST / 2 + 26
     y = 4.0
     for place, box in enumerate(boxes):
@@ -33,26 +33,32 @@ def draw() -> Drawing:
             break
         rate, name, ink = pipes[place]
         wide = WIDEST * rate / chip.bandwidth
-        sheet.rect(middle - wide / 2, y, max(wide, 0.35), 52, fill=ink, faint=0.9)
-        x = LEFT + WIDEST + 66
+        # As thin as a screen can show at least, and two arrows point at what is easily overlooked.
+        sheet.rect(middle - max(wide, 1) / 2, y, max(wide, 1), 52, fill=ink)
+        if wide < 10:
+            for side in (-1, 1):
+                sheet.arrow((middle + side * 40, y + 26), (middle + side * (wide / 2 + 3), y + 26), ink, 1.2, head=7)
+        x = LEFT + WIDEST + 60
         sheet.text(x, y + 18, speed(rate), bold=True, ink=ink)
-        sheet.text(
-            x, y + 36, f"{name}, {rate / chip.bandwidth:.1%} as wide" if place < 2 else name, size=12.8, ink="muted"
-        )
+        share = f", {percent(rate / chip.bandwidth, 1)} of HBM3's" if place < 2 else ""
+        sheet.text(x, y + 36, name + share, size=12.8, ink="muted")
         y += 52
-    x = LEFT + WIDEST + 66
-    sheet.text(x, y - 24, f"{peak / 1e12:,.0f} TFLOP/s in BF16", bold=True, ink="compute")
-    sheet.text(x, y - 6, f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte", size=12.8, ink="muted")
+    x = LEFT + WIDEST + 60
+    sheet.text(x, y - 26, f"{peak / 1e12:,.0f} TFLOP/s in BF16", bold=True, ink="compute")
+    sheet.text(x, y - 8, f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte", size=12.8, ink="muted")
     narrow = WIDEST * peer.bandwidth / chip.bandwidth
-    sheet.rect(middle - narrow / 2, y + 8, narrow, 30, fill="optimizer", faint=0.9)
-    sheet.text(x, y + 16, speed(peer.bandwidth), bold=True, ink="optimizer")
-    sheet.text(x, y + 33, "NVLink 4, to other cards", size=12.8, ink="muted")
+    sheet.rect(middle - narrow / 2, y, narrow, 52, fill="optimizer")
+    sheet.text(x, y + 18, speed(peer.bandwidth), bold=True, ink="optimizer")
+    share = percent(peer.bandwidth / chip.bandwidth)
+    sheet.text(x, y + 36, f"NVLink 4, {share} of HBM3's", size=12.8, ink="muted")
+    sheet.rect(LEFT, y + 52, WIDEST + 52, 34, fill="surface", line="fg", thick=1.4, corner=4)
+    sheet.text(middle, y + 69, "other cards", anchor="middle", size=12.8)
     return Drawing(
         sheet,
         f"What feeds an H100, drawn to scale: {speed(disk.sequential)} from a solid-state disk, "
         f"{speed(bus.bandwidth)} over PCI Express, {speed(chip.bandwidth)} from the card's own memory, and "
         f"{speed(peer.bandwidth)} to other cards over NVLink. The disk's pipe is "
-        f"{disk.sequential / chip.bandwidth:.1%} as wide as the memory's. The multiprocessors could do "
+        f"{percent(disk.sequential / chip.bandwidth, 1)} as wide as the memory's. The multiprocessors could do "
         f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte that arrives.",
     )
 

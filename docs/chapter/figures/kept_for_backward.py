@@ -11,13 +11,22 @@ def draw() -> Drawing:
     """Forward boxes above, backward boxes below, what each of them passes down in between."""
     figure, axes = diagram(2.7, 13.2, 7.6)
     axes.text(0.2, 7.2, "forward", color=INK["compute"], fontweight="bold", va="center")
-    axes.text(0.2, 0.35, "backward", color=INK["data"], fontweight="bold", va="center")
+    axes.text(0.2, 0.35, "backward", color=INK["compute"], fontweight="bold", va="center")
     axes.text(0.35, 5.85, "$x$", va="center", ha="center")
     arrow(axes, (0.65, 5.85), (1.2, 5.85))
     for place, ((name, result), kept) in enumerate(zip(STAGES, KEPT, strict=True)):
         left = 1.2 + 3.1 * place
         box(axes, left, 5.2, 2.2, 1.3, name, "compute")
-        box(axes, left, 1.0, 2.2, 1.3, ("$\\partial w_1$", "slope", "$\\partial w_2$", "error")[place], "data")
+        box(
+            axes,
+            left,
+            1.0,
+            2.2,
+            1.3,
+            ("$\\partial w_1$", "slope", "$\\partial w_2$", "error")[place],
+            "compute",
+            filled=True,
+        )
         box(axes, left + 0.35, 3.2, 1.5, 1.0, kept, "activation")
         arrow(axes, (left + 1.1, 5.15), (left + 1.1, 4.25), "activation")
         arrow(axes, (left + 1.1, 3.15), (left + 1.1, 2.35), "activation")

@@ -1,6 +1,6 @@
 """A learning rate over a run: warm-up, then half a cosine."""
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, y_title
 from explorable.shared.svg import INK
 from ironlaw.training import warmup_cosine
 
@@ -16,11 +16,11 @@ def draw() -> Drawing:
     figure, axes = canvas(2.1)
     axes.plot(steps, rates, color=INK["optimizer"], linewidth=1.6)
     axes.axvline(WARMUP, color=INK["control"], linewidth=0.9, linestyle="--")
-    axes.text(WARMUP + 450, 0.1, "warm-up ends", color=INK["muted"], va="bottom")
+    axes.text(WARMUP + 450, 1e4 * PEAK / 8, "warm-up ends", color=INK["muted"], va="bottom")
     axes.set_xticks([0, 8_000, 16_000, 24_000, 32_000], ["0", "8,000", "16,000", "24,000", "32,000"])
     axes.set_ylim(0, 1e4 * 1.1 * PEAK)
     axes.set_xlabel("step")
-    axes.set_ylabel("rate, in 1/10,000")
+    y_title(axes, "learning rate (× 10⁻⁴)")
     axes.grid(color=INK["border"], linewidth=0.6)
     half = warmup_cosine(STEPS // 2, PEAK, WARMUP, STEPS, floor)
     return Drawing(

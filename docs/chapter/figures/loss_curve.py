@@ -51,7 +51,9 @@ def draw() -> Drawing:
     (_, first), (last, final) = VALIDATION[0], VALIDATION[-1]
     thousand = dict(VALIDATION)[1000]
     sheet.text(at(500, 0)[0], at(0, first)[1] + 18, f"{first:.1f} at the start", size=SIZE, bold=True, over=True)
-    sheet.text(at(1000, 0)[0] + 8, at(0, thousand + 0.9)[1], f"{thousand:.1f}", size=SIZE, bold=True, over=True)
+    x, y = at(1000, thousand)
+    sheet.dot(x, y, 3.5, fill="compute")
+    sheet.text(x + 8, y - 9, f"{thousand:.1f}", size=SIZE, bold=True, over=True)
     sheet.text(RIGHT, at(0, final + 0.75)[1], f"{final:.2f} at the end", anchor="end", size=SIZE, bold=True, over=True)
     jumps = ", ".join(f"{norm / USUAL_NORM:.0f} times the usual at step {step:,}" for step, _, norm in JUMPS)
     return Drawing(

@@ -51,9 +51,11 @@ def draw(batch: int, moment: int) -> Drawing:
     sheet.dot(x, y, 7, fill="fg", line="bg", thick=2)
     sheet.text(8, TOP - 22, "GB", size=12.8, ink="muted")
     for place, anchor in ((0, "start"), (len(NAMES) - 1, "end")):
-        if place != moment:
-            sheet.text(at(place, 0)[0], BOTTOM + 34, NAMES[place], anchor=anchor, size=12.8, ink="muted")
-    sheet.text(min(max(x, 90), 350), BOTTOM + 16, NAMES[moment], anchor="middle")
+        sheet.text(at(place, 0)[0], BOTTOM + 16, NAMES[place], anchor=anchor, size=12.8, ink="muted")
+    sheet.text((LEFT + RIGHT) / 2, BOTTOM + 36, "moments of a step", anchor="middle", size=12.8, ink="muted")
+    # The reader's moment is named inside the hill, where no other name can be taken for its second line.
+    side, away = ("start", 9) if x < (LEFT + RIGHT) / 2 else ("end", -9)
+    sheet.text(x + away, BOTTOM - 18, NAMES[moment], anchor=side, bold=True)
     listed = "; ".join(f"{name} {size:.1f}" for name, size in zip(NAMES, sizes, strict=True))
     return Drawing(
         sheet,

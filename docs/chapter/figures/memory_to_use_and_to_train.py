@@ -24,10 +24,14 @@ def draw() -> Drawing:
     using = [model(NAME).parameters * dtype("bf16").bits / 8 / GB, 0.0, 0.0, 0.0]
     figure, axes = canvas(2.4)
     left = [0.0, 0.0]
-    for (name, _, ink, hatch, ground), one, other in zip(PARTS, using, training, strict=True):
+    bars = ("to answer", "to train")
+    for (name, _, ink, hatch, ground), *widths in zip(PARTS, using, training, strict=True):
         style: dict[str, Any] = {"facecolor": INK[ground or ink], "edgecolor": INK[ink], "hatch": hatch or None}
-        axes.barh(["to answer", "to train"], [one, other], left=left, height=0.55, label=name, linewidth=1.4, **style)
-        left = [left[0] + one, left[1] + other]
+        for bar, begin, width in zip(bars, left, widths, strict=True):
+            if width:
+                label = name if bar == bars[-1] else None
+                axes.barh(bar, width, left=begin, height=0.55, label=label, linewidth=1.4, **style)
+        left = [begin + width for begin, width in zip(left, widths, strict=True)]
     axes.invert_yaxis()
     axes.set_xlabel("GB")
     figure.legend(frameon=False, ncols=2, loc="outside upper left")

@@ -1,6 +1,7 @@
 """What a larger batch does for utilization, and where it stops."""
 
 from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import setup
 from ironlaw.time import step_plan
@@ -19,7 +20,7 @@ def draw() -> Drawing:
         axes.plot(
             BATCHES, curve, color=INK[ink], marker=marker, markersize=4.5, linestyle=line, linewidth=1.4, label=name
         )
-        listed = ", ".join(f"{value:.0f} % at {batch}" for batch, value in zip(BATCHES, curve, strict=True))
+        listed = ", ".join(f"{percent(value / 100)} at {batch}" for batch, value in zip(BATCHES, curve, strict=True))
         said.append(f"{name}: {listed}")
     axes.set_xscale("log", base=2)
     axes.set_xticks(BATCHES, [str(batch) for batch in BATCHES])

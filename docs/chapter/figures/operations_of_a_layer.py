@@ -1,6 +1,7 @@
 """Where the multiplications of a GPT-2 XL layer are."""
 
 from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import model, precision
 from ironlaw.graph import sections
@@ -29,10 +30,10 @@ def draw() -> Drawing:
     figure, axes = canvas(2.2)
     axes.barh(list(flops), [value / 1e9 for value in flops.values()], color=INK["compute"], height=0.6)
     for place, value in enumerate(flops.values()):
-        axes.text(value / 1e9 + 0.6, place, f"{value / total:.0%}", va="center")
+        axes.text(value / 1e9 + 0.6, place, percent(value / total), va="center")
     axes.set_xlim(0, 1.2e-9 * max(flops.values()))
     axes.set_xlabel(f"GFLOP, one layer, forward, {SEQUENCE:,} tokens")
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     axes.invert_yaxis()
-    listed = ", ".join(f"{name} {value / total:.0%}" for name, value in flops.items())
+    listed = ", ".join(f"{name} {percent(value / total)}" for name, value in flops.items())
     return Drawing(figure, f"Shares of a layer's {total / 1e9:.0f} GFLOP: {listed}.")

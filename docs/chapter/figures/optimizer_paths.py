@@ -45,8 +45,14 @@ def draw(rule: str, rate: float, momentum: float) -> Drawing:
         seen.append((x, y))
     sheet.line(seen, ink, 1.6)
     for x, y in seen:
-        sheet.dot(x, y, 2.4, fill=ink)
-    sheet.dot(*place((0, 0)), 5, fill="limit", line="bg", thick=1.5)
+        sheet.dot(x, y, 1.8, fill=ink)
+    sheet.dot(*place((0, 0)), 5, fill="limit", line="bg", thick=2)
+    x, y = place(START)
+    sheet.text(x - 9, y, "start", size=12.8, anchor="end", over=True)
+    if len(seen) == len(path):
+        for x, y in (seen[-1], (212, HIGH - 8)):
+            sheet.dot(x, y, 4, fill="bg", line=ink, thick=2)
+        sheet.text(222, HIGH - 8, f"after {STEPS} steps", size=12.8, ink="muted")
     end = math.hypot(*path[-1])
     lost = len(seen) < len(path) and end > 1
     sheet.text(4, HIGH - 8, "→ the flat direction", size=12.8, ink="muted")

@@ -1,6 +1,7 @@
 """What speeding up one part does for the whole step."""
 
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, y_title
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import step_time
 
@@ -26,14 +27,14 @@ def draw() -> Drawing:
     for name, seconds, ink, line in PARTS:
         share = seconds / STEP.total
         curve = [whole(share, factor) for factor in FACTORS]
-        label = f"{name}, {share:.0%}"
+        label = f"{name}, {percent(share)}"
         axes.plot(FACTORS, curve, color=INK[ink], linestyle=line, linewidth=1.6, label=label)
         limit = 1 / (1 - share)
-        said.append(f"{name}, {share:.0%} of the step: {whole(share, 2):.2f} at 2, at most {limit:.2f}")
+        said.append(f"{name}, {percent(share)} of the step: {whole(share, 2):.2f} at 2, at most {limit:.2f}")
     axes.set_xticks([1, 2, 4, 6, 8, 10])
     axes.set_ylim(0.95, 2.4)
-    axes.set_xlabel("how much faster the part becomes (x)")
-    axes.set_ylabel("the whole step (x)")
+    axes.set_xlabel("how much faster the part becomes (×)")
+    y_title(axes, "speed-up of the whole step (×)")
     axes.grid(color=INK["border"], linewidth=0.6)
     figure.legend(frameon=False, ncols=2, loc="outside upper left", columnspacing=1.2)
     return Drawing(figure, f"Three curves that flatten. Speedup of the whole by the speedup of {'; '.join(said)}.")

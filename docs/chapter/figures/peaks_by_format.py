@@ -23,9 +23,12 @@ def written(rate: float) -> str:
 def draw() -> Drawing:
     """A group of marks for each chip, on a logarithmic axis."""
     figure, axes = canvas(3.7)
-    place, middles, said = 0.0, [], []
+    place, said = 0.0, []
+    middles: list[float] = []
     bars: dict[str, Any] = {}
     for chip, title in CHIPS.items():
+        if middles:
+            axes.axhline(place - 0.85, color=INK["border"], linewidth=0.8)
         rates = {peak.dtype: peak.flops_per_second / 1e12 for peak in accelerator(chip).peaks}
         have = [name for name in FORMATS if name in rates]
         middles.append(place + (len(have) - 1) / 2)

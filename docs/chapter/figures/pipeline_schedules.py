@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+from book.palette import BACKWARD as BACKWARD_LOOK
+from book.palette import FORWARD as FORWARD_LOOK
 from explorable.figures.drawing import Drawing
 from explorable.figures.moving import Control, Reading
-from explorable.figures.sketch import Sketch
+from explorable.figures.sketch import Look, Sketch, percent
 from ironlaw.parallel import bubble_fraction
 
 FORWARD, BACKWARD = 1, 2
 """Units of time; a backward pass takes twice as long as a forward pass."""
 STAGES, MICRO_BATCHES = (2, 4, 6, 8), (1, 2, 4, 8, 12, 16)
+PASSES: dict[str, Look] = {"F": {**FORWARD_LOOK, "corner": 2}, "B": {**BACKWARD_LOOK, "corner": 2}}
 TITLES = {"gpipe": "GPipe", "1f1b": "1F1B"}
 LEFT, RIGHT, TOP, HEIGHT = 60, 434, 8, 192
 
@@ -34,28 +37,32 @@ def draw(schedule: str, stages: int, batches: int) -> Drawing:
     held = max(map(kept, orders))
     wide = (RIGHT - LEFT) / end
     # All pictures are equally high, so that nothing below them moves.
-    sheet, row = Sketch(TOP + HEIGHT + 30), min(44, HEIGHT / stages)
+    sheet, row = Sketch(TOP + HEIGHT + 42), min(44, HEIGHT / stages)
     for stage in range(stages):
         y = TOP + row * stage
         sheet.text(LEFT - 8, y + row / 2 - 1, f"stage {stage + 1}", anchor="end", size=12.8, ink="muted")
         sheet.rect(LEFT, y + 2, RIGHT - LEFT, row - 6, fill="bg")
     for stage, (kind, k), start in passes:
         x, y = LEFT + start * wide, TOP + row * stage + 1
-        ink = "compute" if kind == "F" else "optimizer"
-        sheet.rect(x + 0.5, y, length(kind) * wide - 1, row - 4, fill=ink, faint=0.25 if kind == "F" else 0.6, corner=2)
+        wide_box = length(kind) * wide
+        sheet.rect(x + 0.5, y, wide_box - 1, row - 4, **PASSES[kind])
         number = f"{k + 1}"
-        if length(kind) * wide > 8 + 7 * len(number):
-            sheet.text(x + length(kind) * wide / 2, y + row / 2 - 2, number, anchor="middle", size=12.8)
-    y = TOP + row * stages + 12
-    for x, ink, faint, words in ((LEFT, "compute", 0.25, "forward"), (LEFT + 92, "optimizer", 0.6, "backward")):
-        sheet.rect(x, y - 6, 14, 12, fill=ink, faint=faint, corner=2)
+        if wide_box > 3 + 7 * len(number):
+            ink = "fg" if kind == "F" else "bg"
+            sheet.text(x + wide_box / 2, y + row / 2 - 2, number, anchor="middle", size=12.8, ink=ink)
+    y = TOP + HEIGHT + 8
+    sheet.arrow((LEFT, y), (RIGHT - 36, y), "muted", 1.2)
+    sheet.text(RIGHT, y, "time", anchor="end", size=12.8, ink="muted")
+    y += 22
+    for x, kind, words in ((LEFT, "F", "forward"), (LEFT + 92, "B", "backward")):
+        sheet.rect(x, y - 6, 14, 12, **PASSES[kind])
         sheet.text(x + 20, y, words, size=12.8, ink="muted")
     sheet.rect(LEFT + 196, y - 6, 14, 12, fill="bg", line="border", corner=2)
     sheet.text(LEFT + 216, y, "waits", size=12.8, ink="muted")
     return Drawing(
         sheet,
         f"{TITLES[schedule]} with {stages} stages and {batches} micro-batches. The stages start one after the other "
-        f"and wait for {idle:.0%} of the step; stage 1 holds up to {held} micro-batches at a time.",
+        f"and wait for {percent(idle)} of the step; stage 1 holds up to {held} micro-batches at a time.",
         (
             Reading("Each stage waits", f"{100 * idle:.0f}", "% of the step"),
             Reading("Stage 1 holds", f"{held}", "micro-batch" if held == 1 else "micro-batches"),

@@ -35,10 +35,10 @@ def draw() -> Drawing:
         fill, line = ("data", "bg") if same else ("bg", "data")
         sheet.dot(x, y, 7, fill=fill, line=line, thick=2.4)
         side = "start" if x < 200 else "end"
-        # Beside the falling line: above it at the left, below it at the right.
-        shift, down = (12, -28) if side == "start" else (-12, 8)
+        # Between two lines of the grid, beside the falling line: above it at the left, below it at the right.
+        shift, down, across, below = (12, -9, 60, 0) if side == "start" else (-12, 8, 0, 18)
         sheet.text(x + shift, y + down, rounded(dollars), bold=True, anchor=side, size=13, over=True)
-        sheet.text(x + shift, y + down + 18, who, size=13, ink="muted", anchor=side, over=True)
+        sheet.text(x + shift + across, y + down + below, who, size=13, ink="muted", anchor=side, over=True)
     sheet.dot(LEFT + 8, BOTTOM + 44, 5, fill="bg", line="data", thick=2)
     sheet.text(LEFT + 18, BOTTOM + 44, "another model of GPT-2's score", size=13, ink="muted")
     listed = "; ".join(f"{who}: {rounded(dollars)}" for _, dollars, who, _ in PAID)

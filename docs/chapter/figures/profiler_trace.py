@@ -1,7 +1,8 @@
 """A profiler's trace of two training loops, drawn from the engine's times: without and with loading ahead."""
 
+from book.palette import BACKWARD, FORWARD
 from explorable.figures.drawing import Drawing
-from explorable.figures.sketch import Sketch
+from explorable.figures.sketch import Look, Sketch
 from ironlaw import link, step_time
 from ironlaw.hardware import storage
 from ironlaw.time.step import StepTime
@@ -11,8 +12,11 @@ MODEL, GPU, BATCH, WORKERS = "gpt2-medium", "h100-sxm", 32, 4
 TEXT = english_text(1_024)
 """A text of the model's whole context, tokenized at the rate that the engine assumes."""
 LEFT, RIGHT, LANE, GAP = 62, 426, 20, 5
-Span = tuple[float, float, str, float]
-"""Begin and end in seconds, ink, faintness."""
+Span = tuple[float, float, Look]
+"""Begin and end in seconds, and how it looks."""
+LOADS: Look = {"fill": "data"}
+LAUNCHES: Look = {"fill": "memory"}
+UPDATES: Look = {"fill": "optimizer"}
 
 
 def draw() -> Drawing:
@@ -29,14 +33,14 @@ def draw() -> Drawing:
         22,
         f"Before: no workers, {1000 * slow:.0f} ms a step",
         shown,
-        [(begin, end, "data", 1.0) for begin, end in before],
-        [(end, end + step.host, "memory", 1.0) for _, end in before],
+        [(begin, end, LOADS) for begin, end in before],
+        [(end, end + step.host, LAUNCHES) for _, end in before],
         [span for _, end in before for span in kernels(step, end)],
     )
     y = 22 + 3 * (LANE + GAP) - 2
     sheet.line([(at(0, shown), y), (at(alone.load, shown), y)], "limit", 2)
-    sheet.text(at(0, shown), y + 11, f"1  gap: {1000 * alone.load:.0f} ms", ink="limit", size=12.8)
-    launched = f"2  launched in {1000 * step.host:.0f} ms, busy for {1000 * step.total:.0f}"
+    sheet.text(at(0, shown), y + 11, f"(1) gap: {1000 * alone.load:.0f} ms", ink="limit", size=12.8)
+    launched = f"(2) launched in {1000 * step.host:.0f} ms, busy for {1000 * step.total:.0f}"
     sheet.text(at(alone.load, shown) + 2, y + 11, launched, ink="muted", size=12.8)
     steps = int(shown / fast) + 1
     trace(
@@ -44,12 +48,14 @@ def draw() -> Drawing:
         146,
         f"After: {WORKERS} workers load ahead, {1000 * fast:.0f} ms a step",
         shown,
-        [(place * fast, place * fast + ahead.load, "data", 1.0) for place in range(steps)],
-        [(place * fast, place * fast + step.host, "memory", 1.0) for place in range(steps)],
+        [(place * fast, place * fast + ahead.load, LOADS) for place in range(steps)],
+        [(place * fast, place * fast + step.host, LAUNCHES) for place in range(steps)],
         [span for place in range(steps) for span in kernels(step, place * fast)],
     )
     y = 146 + 3 * (LANE + GAP) - 2
-    sheet.text(at(0, shown), y + 11, "3  no gap: the next batch is ready before this step ends", ink="muted", size=12.8)
+    sheet.text(
+        at(0, shown), y + 11, "(3) no gap: the next batch is ready before this step ends", ink="muted", size=12.8
+    )
     sheet.line([(LEFT, 254), (RIGHT, 254)], "muted", 1)
     for tick in range(int(shown / 0.2) + 1):
         x = at(0.2 * tick, shown)
@@ -57,14 +63,14 @@ def draw() -> Drawing:
         sheet.text(x, 267, f"{200 * tick:,}", size=12.8, ink="muted", anchor="middle")
     sheet.text(LEFT - 10, 267, "ms", size=12.8, ink="muted", anchor="end")
     x = 4.0
-    for words, ink, faint in (
-        ("load", "data", 1.0),
-        ("launch", "memory", 1.0),
-        ("forward", "compute", 0.5),
-        ("backward", "compute", 1.0),
-        ("update", "optimizer", 1.0),
+    for words, look in (
+        ("load", LOADS),
+        ("launch", LAUNCHES),
+        ("forward", FORWARD),
+        ("backward", BACKWARD),
+        ("update", UPDATES),
     ):
-        sheet.rect(x, 281, 12, 10, fill=ink, faint=faint)
+        sheet.rect(x, 281, 12, 10, **look)
         sheet.text(x + 16, 286, words, size=12.8)
         x += 34 + 7 * len(words)
     return Drawing(
@@ -87,12 +93,8 @@ def loaded(step: StepTime, workers: int) -> StageTimes:
 def kernels(step: StepTime, begin: float) -> list[Span]:
     """What the GPU does in a step."""
     spans: list[Span] = []
-    for seconds, ink, faint in (
-        (step.forward, "compute", 0.5),
-        (step.backward, "compute", 1.0),
-        (step.update, "optimizer", 1.0),
-    ):
-        spans.append((begin, begin + seconds, ink, faint))
+    for seconds, look in ((step.forward, FORWARD), (step.backward, BACKWARD), (step.update, UPDATES)):
+        spans.append((begin, begin + seconds, look))
         begin += seconds
     return spans
 
@@ -104,10 +106,10 @@ def trace(sheet: Sketch, y: float, title: str, shown: float, *lanes: list[Span])
         top = y + number * (LANE + GAP)
         sheet.text(LEFT - 6, top + LANE / 2, name, anchor="end", size=12.8)
         sheet.rect(LEFT, top, RIGHT - LEFT, LANE, fill="surface")
-        for begin, end, ink, faint in spans:
+        for begin, end, look in spans:
             if begin < shown:
                 left, right = at(begin, shown), at(min(end, shown), shown)
-                sheet.rect(left, top + 1, max(right - left - 0.6, 0.8), LANE - 2, fill=ink, faint=faint)
+                sheet.rect(left, top + 1, max(right - left - 0.6, 0.8), LANE - 2, **look)
 
 
 def at(seconds: float, shown: float) -> float:

@@ -16,7 +16,7 @@ def draw() -> Drawing:
     rates = [attainable(matmul_intensity(rows, INNER, WIDTH), peak, chip.bandwidth) / 1e12 for rows in ROWS]
     full = next(rows for rows, rate in zip(ROWS, rates, strict=True) if rate >= peak / 1e12)
     figure, axes = canvas(2.5)
-    axes.plot(ROWS, rates, color=INK["compute"], marker="o", markersize=4, linewidth=1.4)
+    axes.plot(ROWS, rates, color=INK["compute"], marker="o", markersize=4, linewidth=1.4, clip_on=False)
     axes.axhline(peak / 1e12, color=INK["limit"], linewidth=1.2, linestyle="--")
     axes.text(1, peak / 1e12 * 0.97, "peak", color=INK["limit"], va="top")
     axes.set_xscale("log", base=2)

@@ -32,6 +32,5 @@ def draw() -> Drawing:
     axes.set_xlim(0, 440)
     axes.set_xticks([0, 100, 200, 300])
     axes.set_xlabel("FLOP per byte = TFLOP/s over TB/s, 16 bits")
-    axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     axes.invert_yaxis()
     return Drawing(figure, f"Ridge points in FLOP per byte, from 16-bit peak and bandwidth: {', '.join(said)}.")

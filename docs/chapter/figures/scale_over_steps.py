@@ -2,8 +2,9 @@
 
 from math import log2
 
+from book.palette import GUARDS
 from book.runs import compared
-from explorable.figures.drawing import Drawing, canvas
+from explorable.figures.drawing import Drawing, canvas, y_title
 from explorable.shared.svg import INK
 
 
@@ -13,13 +14,15 @@ def draw() -> Drawing:
     run = block["runs"]["fp16-dynamic"]
     figure, axes = canvas(2.3)
     ends = []
-    for seed in run["seeds"]:
+    for place, seed in enumerate(run["seeds"]):
         powers = [log2(value) for value in seed["curves"]["scale"]]
         ends.append(powers)
-        steps = [index * seed["every"] for index in range(len(powers))]
-        axes.step(steps, powers, where="post", color=INK["compute"], linewidth=1.1)
+        # The lines of all seeds lie on each other in part: one is drawn.
+        if place == 0:
+            steps = [index * seed["every"] for index in range(len(powers))]
+            axes.step(steps, powers, where="post", color=INK[GUARDS["scaled"]], linewidth=1.6)
     axes.set_xlabel("step")
-    axes.set_ylabel("scale, as a power of two")
+    y_title(axes, "scale, as a power of two")
     axes.grid(color=INK["border"], linewidth=0.6)
     first, low, high = ends[0][0], min(map(min, ends)), max(max(powers[len(powers) // 2 :]) for powers in ends)
     words = f"The scale begins at 2 to the {first:.0f}, falls to 2 to the {low:.0f} at the lowest, "

@@ -1,7 +1,6 @@
 """What checkpointing keeps and what it costs, by the length of a segment: GPT-2 XL on an H100."""
 
 from functools import cache
-from math import ceil, floor
 
 from explorable.figures.drawing import Drawing
 from explorable.figures.moving import Control, Drag, Reading
@@ -12,12 +11,12 @@ LAYERS = model("gpt2-xl").layers
 LENGTHS = (0, *(every for every in range(1, LAYERS + 1) if LAYERS % every == 0))
 """Zero stands for no checkpoints: all is kept."""
 BATCH, MODE, GPU = 8, "amp-bf16", "h100-sxm"
-LEFT, RIGHT, TOP, BOTTOM = 48, 430, 90, 226
-MOST, EVERY_MS = 60, 20
-"""GB at the highest line, and milliseconds between two ticks of the time."""
+LEFT, RIGHT = 56, 430
+PANELS = (("GB", "memory", 80, 176, (0, 20, 40, 60)), ("ms", "compute", 202, 250, (0, 150, 300)))
+"""Unit, ink, top, bottom, and the values at the lines, of memory and, below it, of time."""
 
 CONTROLS = (Control("every", "Blocks in a segment", LENGTHS, ("no checkpoints", *map(str, LENGTHS[1:])), 4),)
-DRAG = Drag("every", 8, RIGHT)
+DRAG = Drag("every", LEFT, RIGHT)
 
 
 @cache
@@ -29,41 +28,32 @@ def point(every: int) -> tuple[float, float]:
 
 
 def draw(every: int) -> Drawing:
-    """The blocks with their checkpoints, and memory against time for every length."""
-    sheet = Sketch(272)
+    """The blocks with their checkpoints, and below them memory and time for every length."""
+    sheet = Sketch(300)
     _blocks(sheet, every)
     points = {length: point(length) for length in LENGTHS}
-    times = [1000 * seconds for seconds, _ in points.values()]
-    first, last = EVERY_MS * floor(min(times) / EVERY_MS), EVERY_MS * ceil(max(times) / EVERY_MS)
-    fullest = max(y for _, y in points.values())
-
-    def at(place: tuple[float, float]) -> tuple[float, float]:
-        x = LEFT + 16 + (RIGHT - LEFT - 32) * (1000 * place[0] - first) / (last - first)
-        return x, BOTTOM - (BOTTOM - TOP - 8) * place[1] / fullest
-
-    for share in (0, 20, 40, MOST):
-        y = at((0, share))[1]
-        sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
-        sheet.text(LEFT - 8, y, f"{share} GB" if share == MOST else f"{share}", anchor="end", ink="muted", size=12.8)
-    for tick in range(first, last + 1, EVERY_MS):
-        x = at((tick / 1000, 0))[0]
-        sheet.line([(x, BOTTOM), (x, BOTTOM + 5)], "muted", 1)
-        sheet.text(x, BOTTOM + 15, f"{tick}", anchor="middle", ink="muted", size=12.8)
-    # The axis of time does not begin at zero.
-    for x in (LEFT + 3, LEFT + 8):
-        sheet.line([(x - 2, BOTTOM + 5), (x + 2, BOTTOM - 5)], "muted", 1.2)
-    for length, place in points.items():
-        if length != every:
-            sheet.dot(*at(place), 4.5, fill="surface", line="memory", thick=1.6)
-    here = at(points[every])
-    sheet.line([(here[0], BOTTOM), here], "memory", 1.2, dashed=True)
-    sheet.dot(*here, 8, fill="memory", line="bg", thick=2)
+    columns = [LEFT + 16 + (RIGHT - LEFT - 32) * place / (len(LENGTHS) - 1) for place in range(len(LENGTHS))]
+    here = LENGTHS.index(every)
+    sheet.line([(columns[here], PANELS[0][2]), (columns[here], PANELS[-1][3])], "muted", 1.2, dashed=True)
+    values = ([size for _, size in points.values()], [1000 * seconds for seconds, _ in points.values()])
+    for (unit, ink, top, bottom, lines), found in zip(PANELS, values, strict=True):
+        heights = {value: bottom - (bottom - top) * value / lines[-1] for value in (*lines, *found)}
+        for value in lines:
+            sheet.line([(LEFT, heights[value]), (RIGHT, heights[value])], "border", 1)
+            words = f"{value} {unit}" if value == lines[-1] else f"{value}"
+            sheet.text(LEFT - 8, heights[value], words, anchor="end", ink="muted", size=12.8)
+        curve = [(x, heights[value]) for x, value in zip(columns, found, strict=True)]
+        sheet.line(curve, ink, 1.4)
+        for place, (x, y) in enumerate(curve):
+            if place != here:
+                sheet.dot(x, y, 4, fill="bg", line=ink, thick=1.6)
+        sheet.dot(*curve[here], 7, fill=ink, line="bg", thick=2)
+    for x, length in zip(columns, LENGTHS, strict=True):
+        sheet.text(x, 266, f"{length}" if length else "none", anchor="middle", ink="muted", size=12.8)
+    sheet.text((LEFT + RIGHT) / 2, 286, "blocks in a segment", anchor="middle", ink="muted", size=12.8)
     seconds, size = points[every]
     least = min(LENGTHS, key=lambda length: points[length][1])
     how = f"a checkpoint for every {every}" if every else "all kept"
-    sheet.text(
-        (LEFT + RIGHT) / 2, BOTTOM + 34, "ms a step; a dot for each length", anchor="middle", ink="muted", size=12.8
-    )
     return Drawing(
         sheet,
         f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. "

@@ -5,13 +5,8 @@ from itertools import product
 from explorable.figures.drawing import Drawing, canvas
 from explorable.shared.svg import INK
 
-STAGES = (
-    ("read", 1, "data", ""),
-    ("prepare", 3, "data", "//"),
-    ("copy", 1, "memory", "\\\\"),
-    ("train", 4, "compute", ""),
-)
-"""Name, time units for a batch, color, hatch."""
+STAGES = (("read", 1, "data"), ("prepare", 3, "data"), ("copy", 1, "memory"), ("train", 4, "compute"))
+"""Name, time units for a batch, color."""
 BATCHES = 4
 
 
@@ -34,25 +29,23 @@ def draw() -> Drawing:
     for part, overlapped in enumerate((False, True)):
         plan = schedule(overlapped)
         for (batch, stage), (begin, end) in plan.items():
-            _, _, ink, hatch = STAGES[stage]
             row = part * (len(STAGES) + 1) + stage
-            ground, edge = (INK["surface"], INK[ink]) if hatch else (INK[ink], INK["surface"])
-            axes.barh(row, end - begin, left=begin, height=0.8, color=ground, edgecolor=edge, hatch=hatch or None)
+            axes.barh(row, end - begin, left=begin, height=0.8, color=INK[STAGES[stage][2]], edgecolor=INK["bg"])
             if end - begin > 1:
-                plate = {"facecolor": INK["surface"], "edgecolor": "none", "pad": 1.5}
-                axes.text((begin + end) / 2, row, str(batch + 1), ha="center", va="center_baseline", bbox=plate)
+                middle = (begin + end) / 2
+                axes.text(middle, row, str(batch + 1), ha="center", va="center_baseline", color=INK["bg"])
         totals.append(max(end for _, end in plan.values()))
-        axes.text(totals[-1] + 0.5, part * (len(STAGES) + 1) + 3, f"{totals[-1]}", va="center")
-    names = [name for name, *_ in STAGES]
+        axes.text(totals[-1] + 0.8, part * (len(STAGES) + 1) + 3, f"done at {totals[-1]}", va="center")
+    names = [name for name, _, _ in STAGES]
     rows = [*range(len(names)), *range(len(names) + 1, 2 * len(names) + 1)]
     axes.set_yticks(rows, names * 2)
     axes.axhline(len(names), color=INK["border"], linewidth=0.8)
-    axes.set_xlim(0, max(totals) + 3)
+    axes.set_xlim(0, max(totals) + 9)
     axes.set_xlabel("time units; batches are numbered")
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     axes.invert_yaxis()
-    times = ", ".join(f"{name} {time}" for name, time, *_ in STAGES)
-    one, longest = sum(time for _, time, *_ in STAGES), max(time for _, time, *_ in STAGES)
+    times = ", ".join(f"{name} {time}" for name, time, _ in STAGES)
+    one, longest = sum(time for _, time, _ in STAGES), max(time for _, time, _ in STAGES)
     return Drawing(
         figure,
         f"Two timelines of {BATCHES} batches through four stages of {times} time units. One after the other, a batch "

@@ -1,11 +1,12 @@
 """Adding the same small number again and again, with the sum kept in three formats."""
 
+from book.palette import FORMATS
 from explorable.figures.drawing import Drawing, canvas
 from explorable.shared.svg import INK
 from ironlaw.numerics import FloatFormat, float_format
 
 STEP, TIMES = 1e-4, 3000
-FORMATS = {"fp16": ("FP16", "data", "--"), "fp32": ("FP32", "compute", "-"), "bf16": ("BF16", "limit", "-.")}
+SHOWN = {"fp16": ("FP16", "--"), "fp32": ("FP32", "-"), "bf16": ("BF16", "-.")}
 
 
 def sums(form: FloatFormat) -> list[float]:
@@ -20,7 +21,8 @@ def draw() -> Drawing:
     """Three curves: one grows as it should, one too fast and then too slowly, one stops."""
     figure, axes = canvas(2.5)
     ends = {}
-    for name, (title, ink, line) in FORMATS.items():
+    for name, (title, line) in SHOWN.items():
+        ink = FORMATS[name]
         curve = sums(float_format(name))
         ends[title] = curve[-1]
         axes.plot(curve, color=INK[ink], linestyle=line, linewidth=1.6)

@@ -6,7 +6,7 @@ STAGES = (
     ("read", "disk or\nnetwork", "data"),
     ("prepare", "processor\ncores", "data"),
     ("copy", "link to\nthe GPU", "memory"),
-    ("train", "GPU\n", "compute"),
+    ("train", "\nGPU", "compute"),
 )
 """What happens to a batch, on which hardware, and its color."""
 
@@ -16,15 +16,15 @@ def draw() -> Drawing:
     figure, axes = diagram(2.5, 12, 6.6)
     for place, (name, hardware, ink) in enumerate(STAGES):
         left = 0.2 + 3.0 * place
-        box(axes, left, 4.6, 2.4, 1.3, name, ink)
-        lines(axes, left + 1.2, 3.8, hardware, "center")
+        lines(axes, left + 1.2, 5.8, hardware, "center")
+        box(axes, left, 3.7, 2.4, 1.3, name, ink)
         if place:
-            arrow(axes, (left - 0.6, 5.25), (left, 5.25))
+            arrow(axes, (left - 0.6, 4.35), (left, 4.35))
     box(axes, 2.6, 0.5, 4.4, 1.6, "evaluate\nforward pass only", "compute")
     box(axes, 8.0, 0.5, 3.6, 1.6, "save\na checkpoint file", "memory")
-    arrow(axes, (9.6, 3.4), (6.2, 2.1))
-    arrow(axes, (10.4, 3.4), (10.0, 2.1))
-    axes.text(7.0, 2.9, "now and then", ha="right", va="center")
+    arrow(axes, (9.6, 3.7), (6.2, 2.1))
+    arrow(axes, (10.4, 3.7), (10.0, 2.1))
+    axes.text(7.3, 3.0, "now and then", ha="right", va="center")
     return Drawing(
         figure,
         "A chain of four stages with the hardware of each: read, on a disk or network; prepare, on processor cores; "

@@ -3,6 +3,7 @@
 from typing import Any
 
 from explorable.figures.drawing import Drawing, canvas, row_names
+from explorable.figures.sketch import percent
 from explorable.shared.svg import INK
 from ironlaw import Transformer, step_time
 
@@ -15,7 +16,7 @@ STEPS: tuple[tuple[str, str | Transformer, int, dict[str, Any]], ...] = (
 )
 """Name, model, sequences, settings."""
 GAUGES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("a kernel runs", {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}),
+    ("a kernel runs (nvidia-smi)", {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}),
     ("HFU", {"facecolor": INK["surface"], "edgecolor": INK["compute"], "hatch": "\\\\"}),
     ("MFU", {"facecolor": INK["compute"], "edgecolor": INK["compute"]}),
 )
@@ -32,7 +33,7 @@ def draw() -> Drawing:
             at = row + 0.27 * (place - 1)
             axes.barh(at, 100 * value, height=0.24, label=gauge if row == 0 else None, **style)
             axes.text(100 * value + 1.5, at, f"{100 * value:.0f}", va="center_baseline")
-        listed = ", ".join(f"{gauge} {value:.0%}" for (gauge, _), value in zip(GAUGES, values, strict=True))
+        listed = ", ".join(f"{gauge} {percent(value)}" for (gauge, _), value in zip(GAUGES, values, strict=True))
         said.append(f"{' '.join(name.split())}: {listed}")
     row_names(axes, [name for name, *_ in STEPS])
     axes.set_xlim(0, 112)

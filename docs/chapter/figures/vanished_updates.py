@@ -1,12 +1,13 @@
 """Weights that are kept in 16 bits forget small updates; a copy in FP32 remembers them."""
 
+from book.palette import FORMATS, GUARDS
 from book.runs import compared, finish, losses, seeds_of, told
 from explorable.figures.drawing import Drawing
 
 RUNS = {
-    "bf16": ("data", "--", "BF16"),
-    "fp16": ("limit", "-", "FP16"),
-    "fp16-master": ("compute", "-", "FP16 with an FP32 copy"),
+    "bf16": (FORMATS["bf16"], "--", "BF16"),
+    "fp16": (FORMATS["fp16"], "-", "FP16"),
+    "fp16-master": (GUARDS["FP32 copy"], "-", "FP16 with an FP32 copy"),
 }
 BLOCK = compared("failures", "failure-updates")
 CONTROLS = (seeds_of(BLOCK),)

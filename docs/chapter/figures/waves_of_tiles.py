@@ -22,12 +22,8 @@ def draw() -> Drawing:
     falls = {rows: rates[rows] / rates[rows - 64] for rows in ROWS if rows > 1024}
     worst = min(falls, key=lambda rows: falls[rows])
     axes.plot([worst - 64, worst], [rates[worst - 64], rates[worst]], "o", color=INK["fg"], markersize=4)
-    axes.annotate(
-        f"{worst - 64:,} rows: {rates[worst - 64]:.0f}\n{worst:,} rows: {rates[worst]:.0f}",
-        (worst, rates[worst]),
-        (worst + 150, rates[worst] - 190),
-        arrowprops={"arrowstyle": "-", "color": INK["muted"]},
-    )
+    for rows, up in ((worst - 64, 74), (worst, -58)):
+        axes.text(rows + 40, rates[rows] + up, f"{rows:,} rows: {rates[rows]:.0f}", va="center")
     axes.set_xlim(0, ROWS[-1])
     axes.set_ylim(0, 1.2 * full)
     axes.set_xticks([0, 2048, 4096, 6144], ["0", "2,048", "4,096", "6,144"])

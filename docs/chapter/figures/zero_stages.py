@@ -14,7 +14,7 @@ PARTS = (
     ("buffers to send from", ("buckets", "gathered"), "activation", "..", "surface"),
 )
 """Name, components of the ledger, ink, hatch, ground."""
-ROWS = ("plain copies", "stage 1", "stage 2", "stage 3")
+ROWS = ("plain copies", "ZeRO stage 1", "ZeRO stage 2", "ZeRO stage 3")
 
 
 def draw() -> Drawing:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
@@ -49,15 +50,17 @@ def diagram(height: float, columns: float, rows: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def box(axes: Axes, x: float, y: float, width: float, height: float, text: str, ink: str = "fg") -> None:
-    """A rounded box with its lower left corner at (x, y), outlined in a color of the site, with text in its middle."""
+def box(
+    axes: Axes, x: float, y: float, width: float, height: float, text: str, ink: str = "fg", *, filled: bool = False
+) -> None:
+    """A rounded box with its lower left corner at (x, y), outlined or `filled` in a color, with text in its middle."""
     shape = "round,pad=0,rounding_size=0.12"
-    style = {"facecolor": INK["surface"], "edgecolor": INK[ink], "linewidth": 1.4}
+    style = {"facecolor": INK[ink if filled else "surface"], "edgecolor": INK[ink], "linewidth": 1.4}
     axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **style))  # type: ignore[arg-type]
-    lines(axes, x + width / 2, y + height / 2, text, "center")
+    lines(axes, x + width / 2, y + height / 2, text, "center", ink="bg" if filled else "fg")
 
 
-def lines(axes: Axes, x: float, y: float, text: str, side: str, weight: str = "normal") -> None:
+def lines(axes: Axes, x: float, y: float, text: str, side: str, weight: str = "normal", ink: str = "fg") -> None:
     """Lines of text around the height y, each held at x by its `side`: left, center or right.
 
     Each is a text of its own: the lines of one text stand where its own font would put them, and the page has another.
@@ -65,7 +68,14 @@ def lines(axes: Axes, x: float, y: float, text: str, side: str, weight: str = "n
     rows = text.split("\n")
     for place, row in enumerate(rows):
         up = 1.35 * ((len(rows) - 1) / 2 - place)
-        axes.annotate(row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center", weight=weight)
+        axes.annotate(
+            row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center", weight=weight, color=INK[ink]
+        )
+
+
+def y_title(axes: Axes, words: str) -> None:
+    """The name of an axis upwards that is longer than the axis: above the plot, where it need not be turned."""
+    axes.set_title(words, loc="left", fontsize=rcParams["font.size"])
 
 
 def row_names(axes: Axes, names: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ _HERE = Path(__file__).parent
 _DRAWN_BY = (
     *(_HERE / name for name in ("child.py", "drawing.py", "moving.py", "sketch.py")),
     _HERE.parent / "shared/svg.py",
+    _HERE.parent / "shared/ticks.py",
 )
 """A figure that imports this module draws measured values: it is drawn again when a record or their reader changes."""
 

@@ -119,6 +119,11 @@ class Sketch:
         return head + "".join(self._made) + "</svg>"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share as the text writes it: `33 %`, with a space that does not break."""
+    return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
 def _known(what: str, look: Iterable[str], known: type) -> None:
     """Raise `TypeError` for a word that says nothing of how a shape looks."""
     for word in look:

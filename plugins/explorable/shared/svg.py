@@ -57,6 +57,7 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+−")
 _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _FAMILY = re.compile(r"font-family: [^;]*;?\s*")
 _SIZE = re.compile(r"(?<=font-size: )[\d.]+")
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _EXPONENTS = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+|[₀₁₂₃₄₅₆₇₈₉]+)")
 
 
@@ -92,6 +93,9 @@ def settings(salt: str, size: float = 10) -> dict[Any, Any]:
 
 def drawn(figure: Figure) -> str:
     """The SVG file of a figure, with nothing in it that another day would change."""
+    from explorable.shared.ticks import group_thousands  # matplotlib, which only those need who draw
+
+    group_thousands(figure)
     for axes in figure.axes:
         if axes.axison:
             for words in axes.texts:
@@ -130,7 +134,7 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
             node.set(name, value)
         _set_in_page_type(node)
         if node.text and node.text.strip():
-            node.text = AtomicString(node.text)
+            node.text = AtomicString(_typeset(node.text))
     for node in list(root.iter("text")):
         _enlarge_exponents(node)
     _rim_words(root, own + OVER)
@@ -141,6 +145,11 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
         root.attrib.pop(name, None)
     root.attrib |= {"role": "img", "aria-label": title, "class": "il-plot"}
     return root
+
+
+def _typeset(words: str) -> str:
+    """Words with the signs of the text around a picture: a curly apostrophe, and a minus before a number."""
+    return _MINUS.sub("\N{MINUS SIGN}", words).replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")
 
 
 def _set_in_page_type(node: Element) -> None:

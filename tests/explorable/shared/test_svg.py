@@ -10,7 +10,7 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from explorable.figures.sketch import Sketch
+from explorable.figures.sketch import Sketch, percent
 from explorable.shared.svg import EXPONENT, INK, LETTERS, embedded, settings
 from explorable.shared.svg import drawn as drawn_by
 
@@ -116,3 +116,20 @@ def test_signs_that_are_exponents_become_digits_that_are_raised_and_lowered() ->
     up, back, down, again = moved
     assert up < 0 < back
     assert again < 0 < down
+
+
+def test_a_picture_writes_thousands_apostrophes_and_minus_signs_as_the_text_does() -> None:
+    with rc_context(settings("test")):
+        figure = Figure(figsize=(3, 2))
+        axes = figure.add_subplot()
+        axes.plot([0, 4000], [0, 0.5])
+        axes.text(0, 0.2, "GPT-2's bias: -1.4")
+        words = [node.text for node in embedded(drawn_by(figure), "A plot").iter("text")]
+    assert "4,000" in words
+    assert "0.4" in words
+    assert "GPT-2’s bias: −1.4" in words
+
+
+def test_a_share_is_written_with_a_space_that_does_not_break() -> None:
+    assert percent(1 / 3) == "33\N{NO-BREAK SPACE}%"
+    assert percent(0.0021, 1) == "0.2\N{NO-BREAK SPACE}%"
