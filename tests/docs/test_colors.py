@@ -9,7 +9,7 @@ import pytest
 
 CSS = Path(__file__).parents[2] / "book/theme/overrides/assets/css"
 TEXT = ("fg", "muted", "data", "memory", "compute", "limit", "optimizer", "focus")
-MARKS = ("memory-2", "memory-3", "optimizer-2", "activation", "control")
+MARKS = ("memory-2", "memory-3", "optimizer-2", "activation", "passing", "control")
 BASES = {"data": "#cc5500", "memory": "#006395", "compute": "#008f45", "limit": "#cb202d"}
 
 

@@ -6,16 +6,9 @@ from typing import Any, Literal
 
 import altair as alt
 
-from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+from docs.acts.drawing import HATCH, INK, LIMIT, MEMORY, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
 
-COLORS = {
-    "parameters": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "master": "var(--il-memory-3)",
-    "optimizer": "var(--il-optimizer)",
-    "activations": "var(--il-activation)",
-    "buffers": "var(--il-control)",
-}
+COLORS = {part: MEMORY[part] for part in ("parameters", "gradients", "master", "optimizer", "activations", "buffers")}
 LANES = {"guess": (9, 19), "stack": (23, 42), "textbook": (46, 54)}
 """Top and bottom of each bar on a stage 100 high: the prediction, all tensors, the textbook's count."""
 NAMED = {"guess": "you", "stack": "exact", "textbook": "book ◇"}
@@ -94,7 +87,7 @@ def floors() -> Any:
     y = alt.Y(
         "floor:N", sort=FLOORS, scale=alt.Scale(domain=FLOORS), axis=alt.Axis(title=None, grid=False, minExtent=108)
     )
-    bar = rows("floors").mark_bar(height=16, fill="var(--il-memory)")
+    bar = rows("floors").mark_bar(height=16, fill=MEMORY["parameters"])
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
     tick = rows("floors").mark_tick(thickness=2.5, size=26)
     text = rows("floors").mark_text(align="left", dx=7, fontSize=SIZE, fill=INK)
