@@ -88,5 +88,11 @@ def test_a_meaning_keeps_its_hue_in_both_schemes(scheme: str, name: str) -> None
     assert min(turn, 360 - turn) <= 15
 
 
+@pytest.mark.parametrize("other", ["memory", "data", "activation", "control", "optimizer"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_passing_tensors_are_told_from_other_parts_of_memory_by_lightness_alone(scheme: str, other: str) -> None:
+    assert contrast(SCHEMES[scheme]["passing"], SCHEMES[scheme][other]) >= 1.35
+
+
 def test_optimizer_state_is_violet_in_both_schemes() -> None:
     assert all(255 <= hue(SCHEMES[scheme][name]) <= 285 for scheme in SCHEMES for name in ("optimizer", "optimizer-2"))
