@@ -68,7 +68,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
         axes.spines[["top", "right"]].set_visible(False)
         if len(series) > 1:
             figure.legend(frameon=False, loc="outside upper left", ncols=3)
-        return embedded(drawn(figure), title, width="34rem")
+        return embedded(drawn(figure), title, width="28rem")
 
 
 def tick_labels(positions: Sequence[float]) -> list[str]:
