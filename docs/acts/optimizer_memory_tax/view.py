@@ -79,7 +79,7 @@ def total(setting: Setting, shown: Sequence[Part], everything: Sequence[Part]) -
     """The sum of what is shown. All parts together are more than is needed where some are gone at the peak."""
     if shown != everything:
         return f"{together(shown):,.2f} GB shown"
-    return f"{together(shown):,.2f} GB in all{', never at once' if gone(setting) > 0 else ''}"
+    return f"{together(shown):,.2f} GB in all{', never at once' if gone(setting) >= 0.005 else ''}"
 
 
 def bars(shown: Sequence[Part]) -> Iterator[live.Row]:
