@@ -53,7 +53,7 @@ def memory() -> Any:
         bar("guess", fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3]),
         rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(**across("gb", 7, FOOT)),
         rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(**across("gb", 7, FOOT)),
-        rows("budget")
+        rows("budget_text")
         .mark_text(align="left", baseline="middle", dx=6, fontSize=SIZE, fill=LIMIT)
         .encode(x=x("gb"), y=place(100 - FOOT + 1.5, alt.Y), text="text:N"),
         rows("need").mark_rule(strokeWidth=3).encode(stroke=over, **across("gb", 21, 44)),
