@@ -63,7 +63,10 @@ def draw(panels: Sequence[Panel], title: str, *, limit: float | None, limit_text
             if limit is not None:
                 axes.axhline(limit, color=INK["limit"], linewidth=1.2, linestyle=":")
                 axes.set_ylim(0, 2.2 * limit)
-                axes.text(1, limit * 1.03, limit_text, color=INK["limit"], va="bottom", fontsize=8.5 * ROOM)
+                # Once, in the plot of the smallest size: there alone no curve comes near it on the left.
+                if panel is panels[0]:
+                    words = {"color": INK["limit"], "fontsize": 8.5 * ROOM}
+                    axes.text(1, limit * 1.03, limit_text, va="bottom", **words)
         figure.supxlabel("sequences in the batch", fontsize="medium")
         figure.supylabel(title, fontsize="medium")
         handles, labels = grid.flat[0].get_legend_handles_labels()

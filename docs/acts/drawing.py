@@ -19,6 +19,18 @@ PARTS = {
     "hidden": "var(--il-control)",
 }
 """Parts of an iteration. Recompute has the color of compute under a hatching."""
+MEMORY = {
+    "parameters": "var(--il-memory)",
+    "gradients": "var(--il-data)",
+    "master": "var(--il-memory-2)",
+    "optimizer": "var(--il-optimizer)",
+    "optimizer_2": "var(--il-optimizer-2)",
+    "activations": "var(--il-activation)",
+    "passing": "var(--il-passing)",
+    "buffers": "var(--il-control)",
+    "driver": "var(--il-control)",
+}
+"""Parts of memory, as in the chapter's figures. Passing tensors stay apart from the others for color-blind readers."""
 INK, MUTED, LIMIT, SURFACE = "var(--il-fg)", "var(--il-muted)", "var(--il-limit)", "var(--il-surface)"
 HATCH = "url(#il-hatch)"
 """The page's hatching, for the reader's own prediction and for what is computed again."""

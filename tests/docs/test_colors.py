@@ -9,7 +9,7 @@ import pytest
 
 CSS = Path(__file__).parents[2] / "book/theme/overrides/assets/css"
 TEXT = ("fg", "muted", "data", "memory", "compute", "limit", "optimizer", "focus")
-MARKS = ("memory-2", "memory-3", "optimizer-2", "activation", "control")
+MARKS = ("memory-2", "memory-3", "optimizer-2", "activation", "passing", "control")
 BASES = {"data": "#cc5500", "memory": "#006395", "compute": "#008f45", "limit": "#cb202d"}
 
 
@@ -86,6 +86,12 @@ def test_marks_reach_3_to_1(scheme: str, name: str, ground: str) -> None:
 def test_a_meaning_keeps_its_hue_in_both_schemes(scheme: str, name: str) -> None:
     turn = abs(hue(SCHEMES[scheme][name]) - hue(BASES[name]))
     assert min(turn, 360 - turn) <= 15
+
+
+@pytest.mark.parametrize("other", ["memory", "data", "activation", "control", "optimizer"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_passing_tensors_are_told_from_other_parts_of_memory_by_lightness_alone(scheme: str, other: str) -> None:
+    assert contrast(SCHEMES[scheme]["passing"], SCHEMES[scheme][other]) >= 1.35
 
 
 def test_optimizer_state_is_violet_in_both_schemes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from docs.acts.roofline_explorer.act import FRAME
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import accelerator, model, setup
 from ironlaw.time import step_points
@@ -59,8 +60,10 @@ def test_the_headline_is_the_share_of_what_the_table_calls_memory_bound(
 def test_names_do_not_overlap_and_stay_in_the_frame(act: LoadedAct, setting: tuple[str, int, int, str, bool]) -> None:
     for bound in ("memory", "compute"):
         places = sorted(log10(row["at"]) for row in view(act, setting)["data"]["labels"] if row["bound"] == bound)
-        assert all(b - a > 0.29 for a, b in pairwise(places))
-        assert all(log10(0.05) < place < log10(100_000) for place in places)
+        # The plot is 310 pixels high, and a line of text takes 13 of them.
+        decade = 310 / log10(FRAME["top"] / FRAME["bottom"])
+        assert all((b - a) * decade > 13 for a, b in pairwise(places))
+        assert all(log10(FRAME["bottom"]) < place < log10(FRAME["top"]) for place in places)
 
 
 @pytest.mark.parametrize("gpu", GPUS)

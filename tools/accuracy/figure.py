@@ -55,8 +55,8 @@ def figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title:
         value = 10.0**decade
         for ends in (((x(value), y(bottom)), (x(value), y(top))), ((x(bottom), y(value)), (x(top), y(value)))):
             SubElement(svg, "polyline", {"points": _points(ends), "style": GRID})
-        _text(svg, f"{value:g}", x(value), height - BOTTOM + 18, "middle")
-        _text(svg, f"{value:g}", LEFT - 8, y(value) + 4, "end")
+        _text(svg, f"{value:,g}", x(value), height - BOTTOM + 18, "middle")
+        _text(svg, f"{value:,g}", LEFT - 8, y(value) + 4, "end")
     SubElement(svg, "polyline", {"points": _points([(x(bottom), y(bottom)), (x(top), y(top))]), "style": DIAGONAL})
     _text(svg, f"published ({unit})", (LEFT + width - RIGHT) / 2, height - 10, "middle")
     label = _text(svg, f"predicted ({unit})", 0, 0, "middle")

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
+_MINUS = re.compile(r"^-(?=\d)")
 _BREAKS = re.compile(r"(?<=[a-z]\.)(?=[A-Z])|(?=_)")
 
 Cell = str | tuple[str, str]
@@ -38,8 +39,8 @@ def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], n
 
 
 def _fill(cell: Element, text: str) -> None:
-    """Long names may break before an underscore and after the point that follows a module."""
-    first, *rest = _BREAKS.split(text)
+    """A minus is no hyphen. Long names may break before an underscore and after the point that follows a module."""
+    first, *rest = _BREAKS.split(_MINUS.sub("−", text))
     cell.text = AtomicString(first)
     for part in rest:
         SubElement(cell, "wbr").tail = AtomicString(part)

@@ -90,7 +90,7 @@ ACT = live.Act(
     compute=compute,
     reveal=reveal,
     charts={
-        "memory": "Memory of one training step, and as the textbook counts it (◇)",
+        "memory": "A step's tensors (exact), the textbook's count (◇), and what the peak needs, driver included",
         "floors": "The three floors",
         "weight": f"One weight under {UPDATES:,} equal updates",
     },

@@ -6,20 +6,15 @@ from typing import Any, Literal
 
 import altair as alt
 
-from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+from docs.acts.drawing import HATCH, INK, LIMIT, MEMORY, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
 
-COLORS = {
-    "parameters": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "master": "var(--il-memory-3)",
-    "optimizer": "var(--il-optimizer)",
-    "activations": "var(--il-activation)",
-    "buffers": "var(--il-control)",
-}
+COLORS = {part: MEMORY[part] for part in ("parameters", "gradients", "master", "optimizer", "activations", "buffers")}
 LANES = {"guess": (9, 19), "stack": (23, 42), "textbook": (46, 54)}
 """Top and bottom of each bar on a stage 100 high: the prediction, all tensors, the textbook's count."""
 NAMED = {"guess": "you", "stack": "exact", "textbook": "book ◇"}
-LEGEND, LINE = 63, 7.2
+LEGEND, LINE = 66, 6.8
+FOOT = 61
+"""Where the line of what there is ends, beside its name."""
 LEFT = 54
 """Pixels for the bars' names."""
 FLOORS = ["Arithmetic", "Stable training", "Adam"]
@@ -28,7 +23,9 @@ FORMATS = {"FP16": LIMIT, "FP32": "var(--il-compute)"}
 
 def memory() -> Any:
     """All tensors in one bar, the textbook's count under it; what is needed and what there is as lines across."""
-    axis = alt.Axis(title="GB", orient="top", tickCount=5, titleAlign="right", titleAnchor="end", titlePadding=0)
+    look: dict[str, Any] = {"tickCount": 5, "titleAlign": "right", "titleAnchor": "end", "titlePadding": 0}
+    # No grid, which would run through the words below the bars.
+    axis = alt.Axis(title="GB", orient="top", grid=False, ticks=True, **look)
     scale = alt.Scale(zero=True, nice=False)
 
     def x(field: str) -> alt.X:
@@ -54,8 +51,11 @@ def memory() -> Any:
         stack.properties(name="stack"),
         bar("textbook", fill="transparent", stroke=MUTED, strokeWidth=1.5),
         bar("guess", fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3]),
-        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(**across("gb", 7, 56)),
-        rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(**across("gb", 7, 56)),
+        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(**across("gb", 7, FOOT)),
+        rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(**across("gb", 7, FOOT)),
+        rows("budget_text")
+        .mark_text(align="left", baseline="middle", dx=6, fontSize=SIZE, fill=LIMIT)
+        .encode(x=x("gb"), y=place(100 - FOOT + 1.5, alt.Y), text="text:N"),
         rows("need").mark_rule(strokeWidth=3).encode(stroke=over, **across("gb", 21, 44)),
         least.encode(**across("gb", 7, 56)).properties(name="floor"),
         far.properties(name="gap"),
@@ -63,7 +63,7 @@ def memory() -> Any:
     for name, title in NAMED.items():
         text = alt.Chart(alt.InlineData(values=[{"text": title}])).mark_text(align="right", fontSize=SIZE, fill=INK)
         layers.append(text.encode(x=alt.value(-6), y=place(100 - sum(LANES[name]) / 2, alt.Y), text="text:N"))
-    return framed(alt.layer(*layers, *_legend()), 280, left=LEFT, top=34, right=8)
+    return framed(alt.layer(*layers, *_legend()), 300, left=LEFT, top=34, right=8)
 
 
 def _legend() -> list[Any]:
@@ -88,13 +88,19 @@ def _legend() -> list[Any]:
     return layers
 
 
+def _closed(name: str, x: float, y: float) -> Any:
+    """Why there is nothing in the axes yet."""
+    text = rows(name).mark_text(align="center", baseline="middle", fontSize=SIZE, fill=MUTED)
+    return text.encode(x=alt.value(x), y=alt.value(y), text="text:N")
+
+
 def floors() -> Any:
     """Static memory of each floor as a bar, what it needs as a line, against the laptop."""
     x = alt.X("static:Q", axis=alt.Axis(title="GB", tickCount=4), scale=alt.Scale(domain=[0, 42], nice=False))
     y = alt.Y(
         "floor:N", sort=FLOORS, scale=alt.Scale(domain=FLOORS), axis=alt.Axis(title=None, grid=False, minExtent=108)
     )
-    bar = rows("floors").mark_bar(height=16, fill="var(--il-memory)")
+    bar = rows("floors").mark_bar(height=16, fill=MEMORY["parameters"])
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
     tick = rows("floors").mark_tick(thickness=2.5, size=26)
     text = rows("floors").mark_text(align="left", dx=7, fontSize=SIZE, fill=INK)
@@ -104,6 +110,7 @@ def floors() -> Any:
         line.encode(x=alt.X("gb:Q", scale=alt.Scale(domain=[0, 42], nice=False))),
         tick.encode(x="need:Q", y=y, fill=over),
         text.encode(x="need:Q", y=y, text="text:N"),
+        _closed("floors_closed", 120, 74),
     )
     return framed(layered, 200, left=112, bottom=44)
 
@@ -122,4 +129,4 @@ def weight() -> Any:
     text = ends.mark_text(align="left", dx=4, dy=-11, fontSize=SIZE, fontWeight=600).encode(
         x=x, y=y, text="format:N", fill=hue
     )
-    return framed(alt.layer(line, text), 190, left=64, right=18, bottom=44)
+    return framed(alt.layer(line, text, _closed("weight_closed", 135, 70)), 190, left=64, right=18, bottom=44)

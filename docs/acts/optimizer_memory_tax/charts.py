@@ -10,6 +10,8 @@ from typing import Any
 
 import altair as alt
 
+from docs.acts.drawing import MEMORY
+
 WIDTH, HEIGHT = 352, 272
 STACK = (27, 49)
 GHOST = (STACK[0] - 3, STACK[1] + 3)
@@ -17,14 +19,10 @@ BRACKET = 20
 """Where the gap between prediction and answer is drawn."""
 LABELS = 55
 COLORS = {
-    "parameters": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "master": "var(--il-memory-3)",
-    "activations": "var(--il-activation)",
-    "temporary": "var(--il-data)",
-    "driver": "var(--il-control)",
-    "state_1": "var(--il-optimizer)",
-    "state_2": "var(--il-optimizer-2)",
+    **{part: MEMORY[part] for part in ("parameters", "gradients", "master", "activations", "driver")},
+    "temporary": MEMORY["passing"],
+    "state_1": MEMORY["optimizer"],
+    "state_2": MEMORY["optimizer_2"],
 }
 SIZE = 13
 """Font size of all text, which stays readable when a phone shows the chart at four fifths."""

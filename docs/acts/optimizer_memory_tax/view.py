@@ -47,7 +47,7 @@ def compute(state: live.State) -> live.View:
     top = next(top for top in AXIS_TOPS if top >= CALM_TOP[state.context] and top >= 1.08 * highest)
     lines = {
         "limit": (f"{DEVICE_NAMES[state.context]} can give {gb(capacity)} GB", capacity / GB),
-        "peak": (f"Needed {gb(needed(setting))} GB", needed(setting) / GB),
+        "peak": (f"Needed at once {gb(needed(setting))} GB", needed(setting) / GB),
     }
     return live.View(
         data={
@@ -56,9 +56,7 @@ def compute(state: live.State) -> live.View:
             "limit": ({"gb": capacity / GB},),
             "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "total": (
-                {"from": 0, "text": f"{together(shown):,.2f} GB {'in all' if shown == everything else 'shown'}"},
-            ),
+            "total": ({"from": 0, "text": total(setting, shown, everything)},),
             "prediction": outline,
             "gap": gap(state, outline, top),
         },
@@ -75,6 +73,13 @@ def compute(state: live.State) -> live.View:
 
 
 # --8<-- [end:compute]
+
+
+def total(setting: Setting, shown: Sequence[Part], everything: Sequence[Part]) -> str:
+    """The sum of what is shown. All parts together are more than is needed where some are gone at the peak."""
+    if shown != everything:
+        return f"{together(shown):,.2f} GB shown"
+    return f"{together(shown):,.2f} GB in all{', never at once' if gone(setting) >= 0.005 else ''}"
 
 
 def bars(shown: Sequence[Part]) -> Iterator[live.Row]:

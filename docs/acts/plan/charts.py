@@ -6,16 +6,13 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, color, framed, rows
+from docs.acts.drawing import INK, LIMIT, MEMORY, MUTED, SIZE, SURFACE, color, framed, rows
 
 COLORS = {
-    "parameters": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "optimizer": "var(--il-optimizer)",
-    "activations": "var(--il-activation)",
-    "logits": "var(--il-data)",
-    "temporary": "var(--il-compute)",
-    "other": "var(--il-control)",
+    **{part: MEMORY[part] for part in ("parameters", "gradients", "optimizer", "activations")},
+    "logits": "var(--il-compute)",
+    "temporary": MEMORY["passing"],
+    "other": MEMORY["driver"],
 }
 NAMES = {
     "parameters": "weights",

@@ -30,9 +30,9 @@ GROUPS = (
     ("mlp.gelu", "GELU"),
 )
 """How a kernel's name begins, and what it is called here; the first match counts."""
-FRAME = {"left": 0.04, "right": 6000.0, "bottom": 0.05, "top": 200000.0}
+FRAME = {"left": 0.04, "right": 6000.0, "bottom": 0.05, "top": 60000.0}
 """Ends of both logarithmic axes, in FLOP/byte and TFLOP/s: wide enough for every setting."""
-GAP = 0.3
+GAP = 0.28
 """Decades of rate that one line of text needs."""
 
 
@@ -181,7 +181,8 @@ def compute(state: live.State) -> live.View:
                     "operation": one.name,
                     "text": f"{one.name}: {one.intensity:.1f} FLOP/B, {100 * one.seconds / total:.0f} % of the time",
                 }
-                for one in found
+                # The smaller of two circles at one place lies on the larger.
+                for one in sorted(found, key=lambda one: -one.seconds)
             ),
             "labels": tuple(labels(found, peak / 1e12)),
             "path": tuple({"x": x, "y": y, "batch": batch} for batch, x, y in path(replace(setting, batch=1))),
@@ -262,7 +263,8 @@ ACT = live.Act(
     name="roofline-explorer",
     title="Roofline explorer",
     minutes=5,
-    situation="Drag the ringed point, from one sequence to 64, and watch which operations change roofs.",
+    situation="Drag the ringed point along its gray stops, from one sequence to 64, and watch which operations "
+    "change roofs.",
     contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
     question=None,
     controls=(

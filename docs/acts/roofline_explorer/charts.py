@@ -13,9 +13,9 @@ BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
 
 def roofline() -> Any:
     """Rate against intensity, both logarithmic; circles as large as their share of the time, names under the roof."""
-    axes: dict[str, Any] = {"gridOpacity": 0.35, "format": "~g"}
+    axes: dict[str, Any] = {"gridOpacity": 0.35, "format": ",~g"}
     x_scale = alt.Scale(type="log", domain=[0.04, 6000], nice=False)
-    y_scale = alt.Scale(type="log", domain=[0.05, 200000], nice=False)
+    y_scale = alt.Scale(type="log", domain=[0.05, 60000], nice=False)
     x_axis = alt.Axis(title="FLOP per byte moved", values=[0.1, 1, 10, 100, 1000], **axes)
     y_axis = alt.Axis(title="TFLOP/s", titleAngle=0, titleAlign="left", titleX=-34, titleY=-6, minExtent=50, **axes)
     y_axis.values = [0.1, 1, 10, 100, 1000]
@@ -25,8 +25,8 @@ def roofline() -> Any:
 
     x = alt.X("x:Q", scale=x_scale, axis=x_axis)
     hue = alt.Color("bound:N", scale=alt.Scale(domain=list(BOUNDS), range=list(BOUNDS.values())), legend=None)
-    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[40, 1200]), legend=None)
-    points = rows("points").mark_circle(opacity=0.9, stroke=SURFACE, strokeWidth=1)
+    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[40, 900]), legend=None)
+    points = rows("points").mark_circle(opacity=1, stroke=SURFACE, strokeWidth=1.5)
     right, left = (rows("labels").transform_filter(f"datum.bound == '{bound}'") for bound in ("memory", "compute"))
     text: dict[str, Any] = {"fontSize": SIZE, "fill": INK, "baseline": "middle"}
     return framed(

@@ -13,7 +13,9 @@ COUNTS = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024"]
 
 def _x() -> alt.X:
     """All numbers of GPUs, whether rows have come or not, so that the axis stands still."""
-    axis = alt.Axis(title="GPUs", labelAngle=0, grid=False, values=COUNTS[::2])
+    axis = alt.Axis(
+        title="GPUs", labelAngle=0, grid=False, values=COUNTS[::2], labelExpr="format(toNumber(datum.value), ',')"
+    )
     return alt.X("devices:N", scale=alt.Scale(domain=COUNTS), axis=axis)
 
 
@@ -31,7 +33,7 @@ def efficiency() -> Any:
 
 
 def step() -> Any:
-    """Communication in ms: gray runs beside the backward pass, blue is what the step waits for."""
+    """Communication in ms: below runs beside the backward pass, blue is what the step waits for."""
     axis = alt.Axis(
         title="ms", titleAngle=0, titleAlign="left", titleX=-30, titleY=-6, tickCount=4, format=",d", minExtent=52
     )

@@ -6,17 +6,14 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import HATCH, INK, LIMIT, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+from docs.acts.drawing import HATCH, INK, LIMIT, MEMORY, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
 from docs.acts.missions.tracks import track_of
 
 PARTS = {
-    "weights": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "master": "var(--il-memory-3)",
-    "optimizer": "var(--il-optimizer)",
-    "activations": "var(--il-activation)",
-    "gathered": "var(--il-control)",
-    "temporary": "var(--il-data)",
+    "weights": MEMORY["parameters"],
+    **{part: MEMORY[part] for part in ("gradients", "master", "optimizer", "activations")},
+    "gathered": MEMORY["buffers"],
+    "temporary": MEMORY["passing"],
     "driver": "var(--il-muted)",
     "gone": HATCH,
     "need": INK,

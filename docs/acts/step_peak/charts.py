@@ -6,16 +6,10 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, color, framed, rows
+from docs.acts.drawing import INK, LIMIT, MEMORY, MUTED, SIZE, SURFACE, color, framed, rows
 
 MOMENTS = 31
-COLORS = {
-    "driver": "var(--il-control)",
-    "parameters": "var(--il-memory)",
-    "gradients": "var(--il-memory-2)",
-    "activations": "var(--il-activation)",
-    "passing": "var(--il-data)",
-}
+COLORS = {part: MEMORY[part] for part in ("driver", "parameters", "gradients", "activations", "passing")}
 NAMES = (("Driver", "driver"), ("Parameters", "parameters"), ("Gradients", "gradients"))
 MORE = (("Activations", "activations"), ("Passing tensors", "passing"))
 

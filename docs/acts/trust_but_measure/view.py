@@ -106,7 +106,7 @@ def judgments(configuration: Configuration, state: live.State) -> Iterator[live.
 def guess_text(configuration: Configuration, said: float | None) -> str:
     """The reader's bar in words."""
     outside = size(given(configuration))
-    return f"outside the blocks {outside}; tap what else is kept" if said is None else f"you {size(said)}"
+    return f"your bar: {outside} outside the blocks, and what you tap" if said is None else f"you {size(said)}"
 
 
 def engine_text(exact: int, found: list[tuple[live.MeasuredRecord, float]]) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKS = ("o", "s", "D", "^")
+_WIDTH = 4.6
+"""Inches: so narrow that a phone shows the letters in nearly their own size."""
 _BARS_INCH = 0.32
 _MOST_TICKS = 9
 """Up to so many positions are named one by one: between 2 and 4 GPUs there is nothing."""
@@ -48,7 +50,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
     with rc_context(settings(title)):
         lines = any(one.x for one in series)
         rows = sum(len(one.y) for one in series)
-        figure = Figure(figsize=(6.4, 3.4 if lines else 0.9 + _BARS_INCH * rows), layout="constrained")
+        figure = Figure(figsize=(_WIDTH, 2.9 if lines else 0.9 + _BARS_INCH * rows), layout="constrained")
         axes = figure.add_subplot()
         (_lines if lines else _bars)(axes, series)
         axes.set_xlabel(x_title if lines else y_title)
@@ -58,7 +60,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
                 axes.set_xscale("log", base=2)
             positions = sorted({x for one in series for x in one.x if x is not None})
             if len(positions) <= _MOST_TICKS:
-                axes.set_xticks(positions, tick_labels(positions))
+                axes.set_xticks(positions, tick_labels(positions), fontsize="small")
                 axes.minorticks_off()
             axes.set_ylim(bottom=0)
         axes.grid(color=INK["border"], linewidth=0.6, axis="both" if lines else "x")
@@ -66,7 +68,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
         axes.spines[["top", "right"]].set_visible(False)
         if len(series) > 1:
             figure.legend(frameon=False, loc="outside upper left", ncols=3)
-        return embedded(drawn(figure), title)
+        return embedded(drawn(figure), title, width="28rem")
 
 
 def tick_labels(positions: Sequence[float]) -> list[str]:

@@ -140,7 +140,11 @@ def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Fille
     ]
     title = f"{drawn.label} ({drawn.unit})" if drawn.unit else drawn.label
     svg = draw(f"{options.caption}: {title}", wanted.x_label, title, series, logarithmic=wanted.log)
-    return element("figure", svg, class_="il-measured-plot")
+    devices = " and ".join(found)
+    caption = element(
+        "figcaption", element("p", f"{options.caption}, measured on {devices}: {title} of the table above.")
+    )
+    return element("figure", svg, caption, class_="il-measured-plot")
 
 
 def _header(column: Filled) -> Element:
