@@ -40,7 +40,8 @@ def test_both_roads_fit_by_the_count_and_are_uncertain_by_published_runs(road: d
     assert estimate(job).verdict == "uncertain"
 
 
-def test_the_last_row_is_uncertain_too_though_no_published_run_of_compiled_code_stands_behind_it() -> None:
+def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
+    """Fewer than a tenth of those behind the rows above it, whose wider band would not call it safe."""
     road: dict[str, Any] = {
         "optimizer": "adamw",
         "update": "fused",
@@ -48,13 +49,10 @@ def test_the_last_row_is_uncertain_too_though_no_published_run_of_compiled_code_
         "batch": 2,
         "micro_batches": 16,
     }
-    eager, last = (
-        estimate(setup(MODEL, "v100-32", execution=execution, **road)) for execution in ("eager", "compiled")
-    )
-    assert last.verdict == "uncertain"
-    assert last.fits
+    jobs = [setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled")]
+    eager, last = map(estimate, jobs)
     assert eager.calibrated is not None
     assert last.calibrated is not None
-    band, wide = last.calibrated.device_total, eager.calibrated.device_total
-    assert band.runs == 0
-    assert band.high / band.low >= wide.high / wide.low
+    assert last.calibrated.device_total.sources == 1
+    assert last.calibrated.device_total.runs < eager.calibrated.device_total.runs / 10
+    assert training_memory(jobs[1]).device_total <= jobs[1].chip.usable_bytes < eager.calibrated.device_total.high

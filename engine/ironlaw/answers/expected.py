@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ironlaw.calibration import Calibrated, Features, calibrate, coefficients, gpu_family, number_group
+from ironlaw.calibration import Calibrated, Features, calibrate, gpu_family, number_group
 
 if TYPE_CHECKING:
     from ironlaw.config.resolved import Setup
@@ -51,9 +51,8 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
     """
     time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
     device = calibrate("device memory", device_total, about)
-    if not coefficients()["device memory"].knows("family", about.family):
-        # No published run on such cards reports the driver's view: add to the allocator's peak what lies outside it.
-        # Elsewhere few runs alike widen the band: those of one source, alone, would make it narrower than many do.
+    if not device.runs:
+        # No published run like this one reports the driver's view: add to the allocator's peak what lies outside it.
         outside = device_total - allocated_peak
         device = Calibrated(
             allocated.expected + outside,

@@ -71,10 +71,6 @@ class Model:
         mean = sum(self.mean[i] * x for i, x in row)
         return mean, variance + sum(x * self.covariance[i][j] * z for i, x in row for j, z in row)
 
-    def knows(self, category: str, value: str) -> bool:
-        """Whether a published run of this kind has the value, e.g. `"geforce"` of the category `"family"`."""
-        return f"{category} {value}" in self.terms
-
     def near(self, features: Features) -> tuple[int, int]:
         """How many published runs, of how many sources, have the same categories and about as many devices."""
         scale = doublings(features.devices)

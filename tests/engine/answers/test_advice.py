@@ -125,9 +125,9 @@ def test_matrices_are_divided_where_sharding_alone_does_not_make_it_fit_and_a_st
     assert estimate(after).verdict == "fits"
     assert after.layout.tensor > 1
     assert (after.devices, after.tokens) == (c.devices, c.tokens)
-    more = elsewhere(setup(**{**LONG, "dp": 4, "sequence": 24_576}))
+    more = elsewhere(setup(**{**LONG, "dp": 4, "sequence": 32_768}))
     assert more is not None
-    grown = setup(**{**LONG, "sequence": 24_576, **more.words})
+    grown = setup(**{**LONG, "sequence": 32_768, **more.words})
     assert estimate(grown).verdict == "fits"
     assert grown.layout.tensor > 1
     assert grown.devices > 4

@@ -100,13 +100,3 @@ def test_the_time_of_a_pipeline_that_may_not_fit_is_said_not_to_be_trusted() -> 
     undivided = [prepare(setup("llama2-7b", "a100-80", precision="bf16"))(batch, 4096) for batch in range(1, 8)]
     assert "uncertain" in {found.verdict for found in undivided}
     assert not any("trusted" in sentence for found in undivided for sentence in found.assumptions)
-
-
-def test_less_evidence_of_a_family_of_cards_gives_no_narrower_band() -> None:
-    words: dict[str, Any] = {"model": "Qwen/Qwen2.5-32B", "gpu": "a100-40", "dp": 8, "zero": 3, "checkpointing": "full"}
-    eager, compiled = (estimate(setup(**words, execution=how)).calibrated for how in ("eager", "compiled"))
-    assert eager is not None
-    assert compiled is not None
-    much, little = eager.device_total, compiled.device_total
-    assert little.runs < much.runs
-    assert little.high / little.low >= much.high / much.low
