@@ -111,6 +111,7 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
         found = yield from _saving(c, trial, accept)
         least = LEAST * trial.now.memory_bytes.device_total
         tried = [one for one in found if one.verdict == "fits" or one.saves_bytes > least]
+        tried = [one for one in tried if one.knob != "--execution" or _fits_by_saving(trial.now, one)]
         tried.sort(key=_order)
     best: dict[str, Advice] = {}
     for one in tried:
@@ -287,6 +288,13 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
         coarser = (change for change in options if change.option.startswith("--checkpointing every"))
         found += yield from _each(trial, coarser)
     return found
+
+
+def _fits_by_saving(now: Estimate, one: Advice) -> bool:
+    """Whether compiled kernels that make it fit save enough for that, and do not only have a narrower band of fewer runs."""
+    need, capacity = now.memory_bytes.device_total, now.memory_bytes.capacity
+    high = now.calibrated.device_total.high if now.calibrated else need
+    return one.verdict != "fits" or (need - one.saves_bytes) * high / need <= capacity
 
 
 def _leaner_kernels(c: Setup) -> Iterator[Change]:
