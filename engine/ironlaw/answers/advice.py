@@ -291,7 +291,7 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
 
 
 def _fits_by_saving(now: Estimate, one: Advice) -> bool:
-    """Whether compiled kernels that make it fit save enough for that, and have not only the narrower band of fewer runs."""
+    """Whether compiled kernels that make it fit save enough, and have not only the narrower band of fewer runs."""
     need, capacity = now.memory_bytes.device_total, now.memory_bytes.capacity
     high = now.calibrated.device_total.high if now.calibrated else need
     return one.verdict != "fits" or (need - one.saves_bytes) * high / need <= capacity
