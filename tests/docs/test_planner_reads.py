@@ -381,11 +381,10 @@ NAMES_BIG = {
 
 
 @pytest.mark.parametrize("who", NAMES_BIG)
-def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_takes_one(
-    act: LoadedAct, who: str
-) -> None:
-    heard = act.hear([config_of(SMALL), NAMES_BIG[who]], sent(START))
-    state = State("run", {**START.controls, **heard["controls"]})  # type: ignore[dict-item]
+def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_takes_one(who: str) -> None:
+    heard = read([config_of(SMALL), NAMES_BIG[who]], START)
+    state = State("run", {**START.controls, **heard.controls})
+    is_left(str(state.controls["left"]))
     view = ACT.compute(state)
     assert view.success
     assert view.success.title == view.readings["Verdict"] == TWO_MODELS

@@ -65,7 +65,7 @@ def noted(
         left |= {"model"} if named or at["model"] == MODEL else set()
     left |= {"model"} if rival else set()
     left |= {"zero"} if any(DIVIDES in line for line in said) else set()
-    return _note({name: at[name] for name in LEFT if name in left} | rival)
+    return _note({name: at[name] for name in LEFT if name in left} | {**rival})
 
 
 def _note(found: Mapping[str, live.Value]) -> str:

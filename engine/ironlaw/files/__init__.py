@@ -37,8 +37,8 @@ def read(text: str) -> Reading:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
     text = text[-documents.LONGEST :].lstrip("\ufeff")
-    if (found := values.hub_name(text)) is not None:
-        return _named(found)
+    if (name := values.hub_name(text)) is not None:
+        return _named(name)
     if messages.is_out_of_memory(text):
         return messages.out_of_memory(text)
     if messages.is_nvidia_smi(text):
