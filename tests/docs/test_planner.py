@@ -92,11 +92,18 @@ def test_before_python_starts_the_page_says_of_the_plan_what_it_says_later(site:
 def test_uncertain_says_whether_the_count_fits_and_why_it_may_be_otherwise() -> None:
     seen = set()
     for sequence in range(512, 16_384, 512):
-        view = ACT.compute(at(gpu="a100-40", batch=4, sequence=sequence, chunked=True))
+        state = at(gpu="a100-40", batch=4, sequence=sequence, chunked=True)
+        view = ACT.compute(state)
         if view.failure is None or view.failure.title != "Uncertain":
             continue
         more = float(view.headline.value) > float(view.headline.unit.split()[1])
         seen.add(more)
+        found = estimate(**words_of(state))
+        assert found.calibrated
+        yes = found.calibrated.device_total.expected <= found.memory_bytes.capacity
+        leaning = "probably yes" if yes else "probably not"
+        assert view.failure.what.lower().startswith(f"{leaning}. ")
+        assert view.summary.startswith(f"Uncertain, {leaning}: ")
         if float(view.headline.value) != float(view.headline.unit.split()[1]):
             assert ("By the count it does not fit" in view.failure.what) == more
             assert ("Some published runs took less than their count." in view.failure.excess) == more

@@ -50,6 +50,14 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
         assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
 
 
+@pytest.mark.parametrize(("batch", "counted"), [(1, "1 sequence at a time"), (4, "4 sequences at a time")])
+def test_evaluation_says_with_how_many_sequences_it_is_counted(batch: int, counted: str) -> None:
+    tables = ACT.compute(at(batch=batch)).tables
+    for name in ("answer", "moments"):
+        assert f"evaluation with the training's {counted}" in tables[name].caption
+    assert "at a time" not in ACT.compute(at(batch=batch, compiled=True)).tables["moments"].caption
+
+
 def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import words_of
+from docs.acts.plan.choices import PASTED, is_left, model_of, words_of
 from docs.acts.plan.labels import spell
+from docs.acts.plan.left import TWO_MODELS
 from docs.acts.plan.take import read, rewrite
+from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
@@ -362,3 +365,68 @@ def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str
         act.hear([f'{{"wte": {entry}}}'], sent(START))
     assert "a name with a shape" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def config_of(name: str) -> str:
+    """A model's configuration, as somebody has it."""
+    return json.dumps({"architectures": ["X"], **published()[name]["config"]})
+
+
+SMALL, BIG = "meta-llama/Llama-3.2-3B", "meta-llama/Llama-3.1-70B"
+NAMES_BIG = {
+    "The command names": f"torchrun --nproc_per_node 8 train.py --model_name_or_path {BIG} --bf16",
+    "The axolotl file names": f"base_model: {BIG}\nmicro_batch_size: 1\n",
+    "You named": f"https://huggingface.co/{BIG}",
+}
+
+
+@pytest.mark.parametrize("who", NAMES_BIG)
+def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_takes_one(who: str) -> None:
+    heard = read([config_of(SMALL), NAMES_BIG[who]], START)
+    state = State("run", {**START.controls, **heard.controls})
+    is_left(str(state.controls["left"]))
+    view = ACT.compute(state)
+    assert view.success
+    assert view.success.title == view.readings["Verdict"] == TWO_MODELS
+    assert f"{who} llama3.1-70b; the numbers are those of config.json." in view.success.what
+    ways = list(islice(suggest(state), 2))
+    chosen = [State("run", {**state.controls, **way.controls}) for way in ways]
+    assert [model_of(str(one.controls["model"]), str(one.controls["config"])) for one in chosen] == [
+        "meta-llama/Meta-Llama-3-70B",
+        model_of(str(state.controls["model"]), str(state.controls["config"])),
+    ]
+    assert {ACT.compute(one).readings["Verdict"] for one in chosen} <= set(SAID.values())
+
+
+def test_a_checkpoint_too_is_held_against_the_model_that_a_file_names() -> None:
+    heard = read([header_of(QWEN), NAMES_BIG["The command names"]], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert view.success
+    assert "the numbers are those of the checkpoint" in view.success.what
+
+
+@pytest.mark.parametrize("named", [SMALL, f"https://huggingface.co/{SMALL}-Instruct", "somelab/Wonder-9B"])
+def test_a_name_that_agrees_or_that_nobody_knows_disagrees_with_no_configuration(named: str) -> None:
+    config = json.loads(config_of(SMALL))
+    for vocabulary in (config["vocab_size"], config["vocab_size"] + 8):
+        text = json.dumps({**config, "vocab_size": vocabulary})
+        beside = named if "3B" in named else f"base_model: {named}\nmicro_batch_size: 1\n"
+        assert read([text, beside], START).controls["left"] == ""
+
+
+NOTES = ({"named": "llama3.1-70b"}, {"model": PASTED, "named": "<b>", "by": "command"})
+
+
+@pytest.mark.parametrize("note", NOTES, ids=str)
+def test_a_link_names_no_other_model_than_those_that_are_known(note: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="not what this page wrote"):
+        is_left(json.dumps(note))
+
+
+@pytest.mark.parametrize(("batch", "differs"), [(1, True), (4, False)])
+def test_steps_of_other_sizes_than_the_plans_are_told_beside_what_was_measured(batch: int, differs: bool) -> None:
+    log = "{'train_runtime': 299.1, 'train_samples_per_second': 0.833, 'train_steps_per_second': 0.208}"
+    state = at(batch=batch)
+    view = ACT.compute(State("run", {**state.controls, **read([log], state).controls}))
+    told = "the log's steps have 4 samples each and the plan's 1:" in view.tables["measured"].caption
+    assert told is differs

@@ -56,7 +56,8 @@ def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None
         ),
         (
             {"zero": 1, "tp": 2},
-            "each holds 1/2 of every matrix; 4 of them divide optimizer states, 1/4 to a card; each",
+            "each holds 1/2 of every matrix; 4 of them divide optimizer states, 1/4 to a card; each holds gradients "
+            "and weights of its share undivided.",
         ),
         ({"zero": 0}, "Of 8 cards each holds optimizer states, gradients, weights, activations and logits"),
     ],
@@ -67,6 +68,8 @@ def test_what_each_of_several_cards_holds_is_said(controls: dict[str, Any], said
     caption = ACT.compute(at(**cards)).tables["answer"].caption
     assert said in caption
     assert ("undivided" in caption) == bool(controls)
+    # Cards that share matrices or blocks have shares of activations and logits too.
+    assert ("activations and logits of its own sequences undivided" in caption) == (controls.keys() in ({"zero"},))
 
 
 @pytest.mark.parametrize(

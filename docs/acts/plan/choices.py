@@ -10,8 +10,19 @@ from functools import cache
 from typing import Any
 
 from explorable import live
-from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
+from ironlaw import (
+    EngineError,
+    Setup,
+    Transformer,
+    accelerator,
+    list_accelerators,
+    list_models,
+    list_optimizers,
+    model,
+    setup,
+)
 from ironlaw.files.nested import is_too_deep
+from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DIVIDED
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
@@ -44,11 +55,15 @@ MORE = frozenset((
 """Words of a setup that no control has: files set them."""
 MEASURED = frozenset((
     "step_s", "tokens_per_s", "tokens_per_s_device", "mfu", "allocated", "reserved", "process", "asked", "free",
-    "in_use",
+    "in_use", "samples_per_step",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 LEFT = ("model", "zero")
 """Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
+NAMED, BY = "named", "by"
+"""Beside them: the engine's name of a model that a file names and whose sizes are others, and the kind of that file."""
+NAMES_MODEL = (*KINDS, "command", "name")
+"""Kinds of text that name a model."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
@@ -100,8 +115,12 @@ def is_measured(text: str) -> None:
 
 
 def is_left(text: str) -> None:
-    """Refuse a note with anything but controls of which files say nothing, where they stand."""
-    for name, value in _object(text).items():
+    """Refuse a note with anything but controls that files leave open, where they stand, and another model's name."""
+    note = _object(text)
+    known = {NAMED: (*published(), *list_models()), BY: NAMES_MODEL}
+    for name, value in note.items():
+        if name in known and value in known[name] and known.keys() | {"model"} <= note.keys():
+            continue
         control = next((one for one in CONTROLS if one.name == name), None)
         offered = [option.value for option in control.options] if isinstance(control, live.Choice) else []
         if name not in LEFT or value not in offered:
@@ -247,6 +266,16 @@ def setup_of(state: live.State) -> Setup:
     """The setup at which the controls stand. Raises `EngineError` where its parts exclude each other."""
     require_layout(state)
     return setup(**words_of(state))
+
+
+@cache
+def in_list(name: str) -> str | None:
+    """The page's name of a model that the engine knows; None where its list has none of these sizes.
+
+    The engine's own names and those of the hub are two lists: the same sizes are the same model.
+    """
+    size = model(name).parameters
+    return name if name in published() else next((hub for hub in published() if model(hub).parameters == size), None)
 
 
 @cache

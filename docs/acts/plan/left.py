@@ -6,19 +6,49 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from explorable import live
+from ironlaw import Transformer, model
 from ironlaw.files.facts import DIVIDES, Reading
 
-from .choices import LEFT, MODEL, PASTED
+from .choices import BY, LEFT, MODEL, NAMED, PASTED, in_list
 from .pasted import TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides"}
 """What stands in the place of a verdict; the first counts that is open."""
 _FIRST = 1000.0
 """Worth of what is asked before all changes."""
+TWO_MODELS = "Your files name two models"
+"""What stands there where the model's sizes are not those of the model that a file names."""
+_WHO = {"command": "The command names", "name": "You named"}
+_THEN = "Then there is a verdict."
 _VERDICT = {"fits": "it fits", "uncertain": "it is uncertain whether it fits", "not": "it does not fit"}
 
 
-def noted(readings: Sequence[Reading], said: Collection[str], at: Mapping[str, live.Value], found: bool) -> str:
+def other_model(readings: Sequence[Reading], stands: str | Transformer | None) -> Mapping[str, str]:
+    """The model that a file names, and the file's kind, where it is of other sizes than the one that stands.
+
+    The vocabulary does not count: whoever adds tokens trains the same model.
+
+    Args:
+        readings: The files.
+        stands: The model that files give, by its sizes or its name; None where they give none.
+    """
+    reading = next((one for one in readings if one.facts.model), None)
+    if stands is None or reading is None or reading.facts.model is None:
+        return {}
+    sizes, named = (
+        (one.layers, one.hidden, one.ffn, one.kv_heads)
+        for one in (model(stands) if isinstance(stands, str) else stands, model(reading.facts.model))
+    )
+    return {} if sizes == named else {NAMED: reading.facts.model, BY: reading.kind}
+
+
+def noted(
+    readings: Sequence[Reading],
+    said: Collection[str],
+    at: Mapping[str, live.Value],
+    found: bool,
+    rival: Mapping[str, str],
+) -> str:
     """The note on what files of a training leave open; empty where they leave nothing.
 
     Args:
@@ -26,20 +56,35 @@ def noted(readings: Sequence[Reading], said: Collection[str], at: Mapping[str, l
         said: What is told of them.
         at: Where the controls then stand.
         found: Whether the files say which model of the page's is trained.
+        rival: What `other_model` says of them.
     """
     left = set()
     if any(reading.kind in TRAININGS for reading in readings) and not found and at["model"] != PASTED:
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
         left |= {"model"} if named or at["model"] == MODEL else set()
+    left |= {"model"} if rival else set()
     left |= {"zero"} if any(DIVIDES in line for line in said) else set()
-    return json.dumps({name: at[name] for name in LEFT if name in left}) if left else ""
+    return _note({name: at[name] for name in LEFT if name in left} | {**rival})
+
+
+def _note(found: Mapping[str, live.Value]) -> str:
+    return json.dumps(found) if found else ""
 
 
 def left(state: live.State) -> tuple[str, ...]:
     """The controls that a reader's files leave open, and that nobody has moved since."""
-    note = json.loads(str(state.controls["left"]) or "{}")
+    note = _read(state)
     return tuple(name for name in LEFT if name in note and note[name] == state.controls[name])
+
+
+def _read(state: live.State) -> dict[str, live.Value]:
+    return json.loads(str(state.controls["left"]) or "{}")  # type: ignore[no-any-return]
+
+
+def _source(state: live.State) -> str:
+    """Whose numbers stand where files disagree about the model."""
+    return "config.json" if state.controls["model"] == PASTED else "the checkpoint"
 
 
 def instead(state: live.State, verdict: str, need: float, room: float) -> live.Success | None:
@@ -60,16 +105,26 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         "zero": f"The file that says what cards divide is named and not here: counted {'with' if zero else 'without'} "
         f"ZeRO{f' {zero}' if zero else ''}. Add it.",
     }
+    note = _read(state)
+    title = TITLES[names[0]]
+    if names[0] == "model" and NAMED in note:
+        title = TWO_MODELS
+        who = _WHO.get(str(note[BY]), f"The {note[BY]} file names")
+        told["model"] = f"{who} {note[NAMED]}; the numbers are those of {_source(state)}."
     as_it_stands = f"As it stands {_VERDICT[verdict]}: {need:.1f} GB of {room:.1f} GB by the count."
     said = " ".join((*(told[name] for name in names), as_it_stands))
-    return live.Success(TITLES[names[0]], said, marked=False)
+    return live.Success(title, said, marked=False)
 
 
 def confirmed(state: live.State) -> Iterator[live.Suggestion]:
     """Changes that take what stands on the page for what the files leave open."""
-    names = left(state)
+    names, note = left(state), _read(state)
     titles = {"model": f"My model is {state.controls['model']}", "zero": "My cards divide what stands here"}
+    if NAMED in note:
+        titles["model"] = f"My model is that of {_source(state)}"
     for name in names:
-        others = {one: state.controls[one] for one in names if one != name}
-        note = json.dumps(others) if others else ""
-        yield live.Suggestion(titles[name], "Then there is a verdict.", {"left": note}, _FIRST)
+        closed = {name, NAMED, BY} if name == "model" else {name}
+        rest = {"left": _note({one: value for one, value in note.items() if one not in closed})}
+        if name == "model" and NAMED in note and (hub := in_list(str(note[NAMED]))):
+            yield live.Suggestion(f"My model is {note[NAMED]}", _THEN, {"model": hub, **rest}, _FIRST + 1)
+        yield live.Suggestion(titles[name], _THEN, rest, _FIRST)

@@ -79,6 +79,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     mark = numbers.get(READ_AT)
     since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
     tables = {}
+    since += _samples(asked, numbers.get("samples_per_step"))
     if message:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(
@@ -100,6 +101,17 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
             f"{since}What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
         )
     return tables
+
+
+def _samples(asked: Setup, measured: int | None) -> str:
+    """A sentence where the steps of a log are of other sizes than the plan's; nothing where they are not."""
+    planned = asked.tokens // asked.sequence
+    if measured is None or measured == planned:
+        return ""
+    return (
+        f"By its rates the log's steps have {measured:,} sample{'s' * (measured > 1)} each and the plan's {planned:,}: "
+        "set sequences, passes and cards as that run had them. "
+    )
 
 
 def _words_last(columns: tuple[live.Column, ...]) -> tuple[live.Column, ...]:

@@ -62,7 +62,7 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
         lines += within if one.name == "step" else []
     return tuple(
         _row(at, *line) for at, line in enumerate(lines)
-    ), f"{fullest_moment(ledger.peak.name)} {_fullest(phases)}"
+    ), f"{fullest_moment(ledger.peak.name)} {_fullest(phases, asked.batch)}"
 
 
 def fullest_moment(name: str) -> str:
@@ -132,7 +132,10 @@ def held(asked: Setup) -> str:
         gathers = ", with the layers at work gathered whole" if zero == 3 else ""
         who = "all" if layout.data == layout.devices else f"{layout.data:,} of them"
         said.append(f"{who} divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
-    said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
+    if not shares:
+        said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
+    elif whole:
+        said.append(f"each holds {_listed(whole)} of its share undivided")
     return f"Of {layout.devices:,} cards {'; '.join(said)}."
 
 
@@ -150,23 +153,30 @@ def _row(at: int, name: str, allocated: float, process: float, reserved: float =
     }
 
 
-def _fullest(phases: Sequence[Phase]) -> str:
+def evaluated(batch: int) -> str:
+    """With what evaluation is counted."""
+    return f"with the training's {batch:,} sequence{'s' * (batch > 1)} at a time"
+
+
+def _fullest(phases: Sequence[Phase], batch: int) -> str:
     """What is allocated decides: what was once reserved the process keeps to the end."""
     ranked = sorted(phases, key=lambda phase: -phase.allocated)
     first, *others = ((SAID[phase.name], f"{phase.allocated / GB:.1f}") for phase in ranked)
     rest = ", ".join(f"{name} {size}" for name, size in others)
-    return f"The fullest phase is {first[0]}: {first[1]} GB allocated; {rest}."
+    return f"The fullest phase is {first[0]}: {first[1]} GB allocated; {rest}; evaluation {evaluated(batch)}."
 
 
-def phase_table(phases: Sequence[live.Row]) -> live.Table:
-    """The rows of the second chart as a table."""
+def phase_table(phases: Sequence[live.Row], batch: int) -> live.Table:
+    """The rows of the second chart as a table, of a plan of `batch` sequences at once."""
     rows = [
         live.row(str(row["phase"]), f"{row['allocated']:.1f}", str(row["reserved"]), f"{row['gb']:.1f}")
         for row in phases
     ]
     columns = live.columns("Phase", "Allocated|GB", "Reserved|GB", "Process|GB")
+    counted = f"; evaluation {evaluated(batch)}" if any(row["phase"] == "evaluation" for row in phases) else ""
     return live.Table(
-        "The most memory, phase by phase and through a step: allocated to tensors, reserved by PyTorch, of the process",
+        "The most memory, phase by phase and through a step: allocated to tensors, reserved by PyTorch, of the process"
+        f"{counted}",
         columns,
         rows,
     )

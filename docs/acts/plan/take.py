@@ -14,9 +14,9 @@ from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of, model_of
+from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, in_list, mark_of, model_of
 from .choices import words_of as chosen
-from .left import noted
+from .left import noted, other_model
 from .measured import told as measured_words
 from .pasted import PLAIN, latest, replaced, standing
 
@@ -84,7 +84,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls |= _card(readings, said)
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
-    controls["left"] = noted(readings, said, {**state.controls, **controls}, "model" in controls)
+    at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
+    controls["left"] = noted(readings, said, at, "model" in controls, rival)
     said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
     if measured:
@@ -128,10 +129,7 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
     name = next((reading.facts.model for reading in readings if reading.facts.model), None)
     if name is None:
         return {}
-    # The engine's own names and those of the hub are two lists: the same sizes are the same model.
-    sizes = {hub: model(hub).parameters for hub in (name, *published())}
-    same = name if name in published() else next((hub for hub in published() if sizes[hub] == sizes[name]), None)
-    if same is None:
+    if (same := in_list(name)) is None:
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
     return {"model": same}

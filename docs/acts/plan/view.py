@@ -127,6 +127,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
     success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
     said = open_yet.title if open_yet else SAID[verdict]
+    leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
@@ -143,7 +144,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
-        summary=f"{said}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
+        summary=f"{said}{leans}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
             "answer": _answer_table(
                 numbers,
@@ -151,7 +152,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
                 offloaded(asked, found),
             ),
             "memory": _memory_table(asked, found, fullest),
-            "moments": phase_table(phases),
+            "moments": phase_table(phases, batch),
             "sums": sums(state, asked, found, numbers),
             **measured_tables(state, asked),
         },
@@ -363,6 +364,11 @@ def _success(need: float, room: float, band: Any, why: str) -> live.Success:
     return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", why))
 
 
+def _leaning(room: float, band: Any) -> str:
+    """On which side the expected value lies, of a verdict that is uncertain."""
+    return "probably yes" if band.expected / GB <= room else "probably not"
+
+
 def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> live.Failure:
     safe = max(need, band.high / GB if band else 0)
     if verdict == "not":
@@ -378,7 +384,7 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
     runs = f"Some published runs took {'less' if less else 'more'} than their count."
     return live.Failure(
         "Uncertain",
-        counted,
+        f"P{_leaning(room, band)[1:]}. {counted}" if band else counted,
         _joined(f"{runs} {_band(band)}; the card gives {room:.1f} GB.", why),
         "Changes that make it safe are looked for below.",
     )

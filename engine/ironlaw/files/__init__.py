@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
+from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers, values
 from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.files.nested import TooDeepError
 from ironlaw.models import checkpoints
@@ -26,6 +26,7 @@ KINDS = (
     "the header of a safetensors file",
     "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi",
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
+    "the name of a model on the hub",
 )  # fmt: skip
 
 
@@ -36,6 +37,8 @@ def read(text: str) -> Reading:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
     text = text[-documents.LONGEST :].lstrip("\ufeff")
+    if (name := values.hub_name(text)) is not None:
+        return _named(name)
     if messages.is_out_of_memory(text):
         return messages.out_of_memory(text)
     if messages.is_nvidia_smi(text):
@@ -55,6 +58,13 @@ class UnreadError(EngineError):
     def worded(self, spell: Spelling) -> str:
         """The sentence."""
         return self.because
+
+
+def _named(name: str) -> Reading:
+    if (found := values.model(name)) is None:
+        because = f"{name} is no model that the planner knows by name: paste its config.json"
+        raise UnreadError("model", name, KINDS, because=because)
+    return Reading("name", Facts(model=found))
 
 
 def _why(text: str) -> str:

@@ -24,6 +24,8 @@ _NEGATED = ("double_quantization", "overlap")
 """Words that are true unless the command line denies them."""
 _NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
 """Fields of an estimate's memory that are no part of what a device holds."""
+_CALLED = {"peak_balance": "temporary at the peak, less what is not alive then"}
+"""Parts whose name says too little."""
 TRL, MEGATRON, DEEPSPEED, FIRST = "-m trl.scripts.sft", "pretrain_gpt.py", "deepspeed.json", "FIRST_MACHINE"
 YOURS = {
     TRL: f"{TRL} to your script, if it takes TRL's options",
@@ -184,4 +186,4 @@ def _held(memory: MemoryBytes) -> Iterator[tuple[str, int]]:
     for one in fields(memory):
         size = getattr(memory, one.name)
         if one.name not in _NOT_PARTS and size:
-            yield one.name.replace("_", " "), size
+            yield _CALLED.get(one.name, one.name.replace("_", " ")), size

@@ -16,7 +16,7 @@ from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
     "config.json", "axolotl", "LLaMA-Factory", "TRL", "Trainer", "DeepSpeed", "accelerate", "command",
-    "out of memory", "nvidia-smi", "log", "safetensors",
+    "out of memory", "nvidia-smi", "log", "safetensors", "name",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -141,6 +141,7 @@ class Observed:
     Attributes:
         program: Whose lines they are.
         step_s: Seconds of an update, or of a forward and backward pass where the program prints these; the median.
+        samples_per_step: Samples of an update, of the whole job.
         tokens_per_s: Tokens a second, of the whole job.
         tokens_per_s_device: Tokens a second of one GPU.
         mfu: Utilization as the program counts it.
@@ -155,6 +156,7 @@ class Observed:
 
     program: str
     step_s: Seconds | None = None
+    samples_per_step: Count | None = None
     tokens_per_s: float | None = None
     tokens_per_s_device: float | None = None
     mfu: Ratio | None = None

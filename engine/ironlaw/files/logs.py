@@ -5,6 +5,7 @@ A log's first lines hold compilation and warm-up, so the median of the later hal
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from collections.abc import Callable, Sequence
@@ -27,6 +28,9 @@ _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
 _MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
 _SUMMARY = re.compile(rf"'train_runtime':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
+_SAMPLES = re.compile(rf"'train_samples_per_second':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
+_ROUNDED = 5e-4
+"""By how much a Trainer's rates may be off: it prints three decimals."""
 _TOKENS = re.compile(rf"'train_tokens_per_second':\s*'?{_NUMBER}")
 _BAR = re.compile(rf"(?<!\d)\d+/\d+ \[[\d:]+<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
 _AXOLOTL = re.compile(rf"'memory/max_(?:mem_)?allocated ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
@@ -139,6 +143,7 @@ def _transformers(text: str) -> Reading | None:
     measured = Observed(
         program="axolotl" if allocated or per_gpu else "transformers",
         step_s=step,
+        samples_per_step=_samples(text),
         tokens_per_s=speed,
         tokens_per_s_device=_settled(per_gpu) if per_gpu else speed_of_one,
         allocated=round(allocated * GIB) if allocated else None,
@@ -146,6 +151,21 @@ def _transformers(text: str) -> Reading | None:
         lines=len(summary) + len(bars) + len(per_gpu),
     )
     return _log(measured)
+
+
+def _samples(text: str) -> int | None:
+    """Samples of a step by a Trainer's summary; None where its rounded rates leave it open.
+
+    The last step of an epoch may have fewer, so that the mean lies below a whole number.
+    """
+    if not (found := _SAMPLES.findall(text)):
+        return None
+    samples, steps = _numbers(found[-1])
+    if steps <= _ROUNDED:
+        return None
+    least, most = (samples - _ROUNDED) / (steps + _ROUNDED), (samples + _ROUNDED) / (steps - _ROUNDED)
+    whole = range(math.ceil(least), max(math.floor(most), math.ceil(least)) + 1)
+    return whole[0] if len(whole) == 1 and 1 <= whole[0] <= LARGEST else None
 
 
 def _rates(text: str) -> tuple[list[str], list[str]]:

@@ -37,6 +37,8 @@ _COMMON: dict[str, tuple[str, Convert]] = {
 """Fact -> the key that `transformers` gives it, and how its value is read."""
 _LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_max_length", "cutoff_len")
 _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
+_EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
+"""Keys of the sequences that a device evaluates at once."""
 _MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
 """What scripts around a Trainer call the same."""
 _FOUR_BITS = ("q_lora", "use_qlora", "qlora")
@@ -104,6 +106,10 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
         told.append(f"It names a DeepSpeed file, {DIVIDES}")
+    for key in _EVALUATION:
+        size = values.count(key, document.get(key))
+        if size is not None and size != facts.micro_batch:
+            told.append(f"{key}: {size:,} is not counted: evaluation is counted with the training's batch.")
     return tuple(told)
 
 

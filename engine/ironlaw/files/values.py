@@ -16,6 +16,13 @@ ABSENT = (None, "", "auto", "none", "null")
 
 _TAIL = re.compile(r"[-_](instruct|base|hf|chat|it|bnb|4bit|fp16|bf16|v\d(\.\d)?|\d{4})(?=[-_]|$)")
 
+_HUB = re.compile(
+    r"(?P<host>(https?://)?(www\.)?(huggingface\.co|hf\.co)/)?(?P<name>[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?)"
+    r"(?(host)(/(tree|blob|resolve|raw)/\S*|/)?([?#]\S*)?)"
+)
+LONGEST_ADDRESS = 400
+"""Characters of a model's address."""
+
 OPTIMIZERS: Mapping[str, tuple[str, str | None]] = {
     "adamw_torch": ("adamw", None),
     "adamw_torch_fused": ("adamw", "fused"),
@@ -111,6 +118,17 @@ def _plain(name: str) -> str:
     while before != name:
         before, name = name, _TAIL.sub("", name)
     return re.sub(r"[^a-z0-9.]", "", name.removeprefix("meta-"))
+
+
+def hub_name(text: str) -> str | None:
+    """The model that a text is the name of, or its address on the hub; None for any other text.
+
+    A word without a publisher is a name only where the engine knows it.
+    """
+    found = _HUB.fullmatch(text.strip()) if len(text) <= LONGEST_ADDRESS else None
+    if found is None or not (found["host"] or "/" in found["name"] or model(found["name"])):
+        return None
+    return found["name"]
 
 
 def model(value: object) -> str | None:

@@ -107,8 +107,16 @@ export function planTests({ widely, once, full }) {
     assert.equal(await browser.eval(namedOnPaper), true, "changes have their names on paper");
     const full = await headline(browser);
     await browser.focus(`${ACT} .il-suggestions__list li:first-child button`);
+    await browser.eval(() => {
+      const value = document.querySelector('live-act [data-slot="headline-value"]');
+      new MutationObserver(() => {
+        const bright = document.querySelector("live-act .il-suggestions > div:not([data-past]) button:not([aria-disabled=true])");
+        /** @type {any} */ (window).bright ??= bright !== null;
+      }).observe(/** @type {Element} */ (value), { childList: true, characterData: true, subtree: true });
+    });
     await browser.press("Enter");
     await answered(browser, full);
+    assert.equal(await browser.eval(() => /** @type {any} */ (window).bright), false, "changes of the plan before are dim under the next answer");
     assert.match(await browser.text(`${ACT} [data-slot="announce"]`), /^Changed: /);
     await browser.waitFor(() => document.querySelectorAll("live-act .il-suggestions__list button").length > 0, 30_000, "changes of the changed plan");
     await browser.reload();
@@ -340,6 +348,8 @@ export function planTests({ widely, once, full }) {
     assert.equal(await browser.of(slider("sequence"), (input) => input.getAttribute("aria-valuetext")), "3,000");
     assert.ok(await browser.of(boxOf("sequence"), (box) => box.getBoundingClientRect().height >= 24));
     assert.ok(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the phone");
+    // What is said of the answer stands under its table, as wide as the column and not as what does not fit it.
+    assert.ok(await browser.of('[data-table="answer"] .il-table-scroll', (table) => table.scrollWidth <= table.clientWidth), "the answer scrolls sideways");
     const [top, bottom] = await browser.of(`${ACT} [data-slot="headline"]`, (headline) => {
       const box = headline.getBoundingClientRect();
       return /** @type {[number, number]} */ ([box.top, box.bottom]);

@@ -284,3 +284,9 @@ def test_nothing_that_was_pasted_is_in_an_export() -> None:
         assert secret not in told, secret
     assert "q_proj" in told
     assert json.loads(texts["json"])["setup"]["model"]["hidden"] == 64
+
+
+def test_the_block_for_an_issue_says_what_each_part_is() -> None:
+    text = exports({**CARD, "method": "lora"})["markdown"]
+    assert "| temporary at the peak, less what is not alive then |" in text
+    assert "balance" not in text

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ironlaw import model
 from ironlaw.core.errors import EngineError
 from ironlaw.files import Facts, parts, read
 
@@ -418,3 +419,70 @@ def test_axolotls_qlora_is_over_four_bits_whether_or_not_its_file_says_so() -> N
     assert read(silent).facts == read(AXOLOTL_QLORA).facts
     assert [line for line in read(silent).missing if "load_in_4bit: true" in line]
     assert not [line for line in read(AXOLOTL_QLORA).missing if "load_in_4bit" in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("meta-llama/Llama-3.1-8B", "llama3.1-8b"),
+        (" meta-llama/Llama-3.1-70B\n", "llama3.1-70b"),
+        ("gpt2", "gpt2"),
+        ("https://huggingface.co/Qwen/Qwen3-8B", "Qwen/Qwen3-8B"),
+        ("huggingface.co/Qwen/Qwen3-8B/tree/main?download=true#readme", "Qwen/Qwen3-8B"),
+        ("https://hf.co/openai-community/gpt2/", "openai-community/gpt2"),
+    ],
+)
+def test_a_bare_name_or_address_of_the_hub_is_the_model(text: str, expected: str) -> None:
+    found = read(text)
+    assert found.kind == "name"
+    assert found.facts.model is not None
+    assert model(found.facts.model).parameters == model(expected).parameters
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("https://huggingface.co/somelab/Wonder-9B", "somelab/Wonder-9B is no model that the planner knows by name"),
+        ("somelab/Wonder-9B", "paste its config.json"),
+        ("hello", "of no known kind"),
+        ("/home/somebody/llama", "of no known kind"),
+        ("https://example.org/meta-llama/Llama-3.1-8B", "of no known kind"),
+    ],
+)
+def test_a_name_that_nobody_knows_is_refused_in_a_line(text: str, why: str) -> None:
+    with pytest.raises(EngineError, match=why):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 16\n", "eval_batch_size: 16 is not counted"),
+        ("torchrun train.py --bf16 --per_device_eval_batch_size 64", "per_device_eval_batch_size: 64 is not counted"),
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 2\n", ""),
+        ("base_model: gpt2\nmicro_batch_size: 2\n", ""),
+    ],
+)
+def test_a_batch_of_evaluation_that_is_another_is_told_with_its_value(text: str, told: str) -> None:
+    lines = [line for line in read(text).missing if "evaluation" in line]
+    assert [line.partition(":")[0] for line in lines] == ([told.partition(":")[0]] if told else [])
+    assert all(told in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("samples", "steps", "expected"),
+    [
+        (0.833, 0.208, 4),
+        (8.021, 0.334, 24),
+        # The last step of an epoch has fewer: 1,000 samples in 63 steps.
+        (158.73, 10.0, 16),
+        # Three decimals of so slow a step say too little.
+        (0.833, 0.02, None),
+        (0.1, 0.0, None),
+    ],
+)
+def test_samples_of_a_step_are_those_of_a_trainers_rates(samples: float, steps: float, expected: int | None) -> None:
+    rates = f"'train_samples_per_second': {samples}, 'train_steps_per_second': {steps}"
+    measured = read(f"{{'train_runtime': 60.0, {rates}, 'train_tokens_per_second': 900.0}}").measured
+    assert measured is not None
+    assert measured.samples_per_step == expected

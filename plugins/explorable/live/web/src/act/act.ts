@@ -75,6 +75,7 @@ class ActPart implements Part {
       apply: () => this.#apply(),
       moved: () => this.#bench.history?.show(this.#memory.moves),
       account: (results: Results) => this.#account(results),
+      asked: () => this.#around?.moving(),
       told: () => this.#annotate(),
     };
     this.#answers = new Answers(asking, this.#charts, this.#paint, signal);

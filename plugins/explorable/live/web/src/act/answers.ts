@@ -31,6 +31,8 @@ export interface Asking {
   moved(): void;
   /** The act in words, with these results. */
   account(results: Results): Account;
+  /** Another view is asked for: what stands around the act is of the one before. */
+  asked(): void;
   /** The page shows the whole of the reader's state. */
   told(): void;
 }
@@ -219,6 +221,7 @@ export class Answers {
     const state = this.#act.state();
     this.#counted &&= state.hint === true;
     this.#computing += 1;
+    this.#act.asked();
     this.#markStale();
     try {
       const view = this.#living(await this.#python.compute(this.#act.name, this.#act.url, state));

@@ -93,6 +93,13 @@ function typedProblem(text: string, { spec }: NumberRange, standing: string): st
   return `${spec.integer ? "A whole number" : "A number"} from ${ends}, please: ${standing} stands.`;
 }
 
+/** Whether no further digit makes a typed number one that is taken: it is told before the hand leaves the box. */
+function isBeyond(text: string, { spec }: NumberRange): boolean {
+  const number = Number(text);
+  if (text.trim() === "") return false;
+  return number > spec.maximum || (spec.integer && !Number.isInteger(number)) || (number <= 0 && spec.minimum > 0);
+}
+
 /** A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
  * Where the author asks for it, a box beside it takes the numbers that no place has. */
 class Slider {
@@ -116,7 +123,7 @@ class Slider {
     this.#box?.addEventListener("input", ({ target }) => this.#typed((target as HTMLInputElement).value));
     // What is not taken is said when the hand leaves the box, and the number that stands is put back.
     this.#box?.addEventListener("change", ({ target }) => {
-      const problem = typedProblem((target as HTMLInputElement).value, this.range, this.words(this.#value));
+      const problem = typedProblem((target as HTMLInputElement).value, this.range, this.#standing);
       this.#show();
       this.#say(problem);
     });
@@ -145,10 +152,16 @@ class Slider {
     return numberWords(value, this.#unit);
   }
 
+  /** The number that stands, with all digits that somebody has typed. */
+  get #standing(): string {
+    return `${this.#value.toLocaleString("en-US", { maximumFractionDigits: 6 })} ${this.#unit}`.trim();
+  }
+
   /** A typed number is taken as it is; the slider's hand stands at the nearest place. */
   #typed(text: string): void {
-    this.#say("");
-    if (typedProblem(text, this.range, "")) return;
+    const problem = typedProblem(text, this.range, this.#standing);
+    this.#say(problem && isBeyond(text, this.range) ? problem : "");
+    if (problem) return;
     this.#value = Number(text);
     this.input.value = String(this.range.placeOf(this.#value));
     this.input.setAttribute("aria-valuetext", this.words(this.#value));

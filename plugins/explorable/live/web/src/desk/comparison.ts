@@ -11,17 +11,7 @@ interface Kept {
   readings: Record<string, string>;
 }
 
-/** A number; and of its label what another one's does not have, as what else it says of this state. */
-const amount = ({ value, unit }: Figure, own: string): string => [`${value} ${unit}`.trim(), own].filter(Boolean).join(", ");
-
-/** What two labels begin with, up to a comma or semicolon, and what follows in each. */
-function divided(one: string, other: string): [shared: string, ofOne: string, ofOther: string] {
-  const [parts, others] = [one, other].map((label) => label.split(/(?<=[,;]) /)) as [string[], string[]];
-  const same = parts.findIndex((part, at) => part !== others[at]);
-  if (same < 0 && parts.length === others.length) return [one, "", ""];
-  const at = same < 0 ? parts.length : same;
-  return [parts.slice(0, at).join(" ").replace(/[,;]$/, ""), parts.slice(at).join(" "), others.slice(at).join(" ")];
-}
+const amount = ({ value, unit }: Figure): string => `${value} ${unit}`.trim();
 
 export class Comparison {
   readonly #desk: Desk;
@@ -66,14 +56,15 @@ export class Comparison {
       const label = controlWords(this.#desk.host, name, now.state.controls[name] ?? "")?.label;
       return label ? [line(label, said(name, kept), said(name, now))] : [];
     });
-    const [label, ofKept, ofNow] = divided(kept.headline.label, now.headline.label);
+    // Behind a semicolon a label says what rows of their own say.
+    const label = now.headline.label.split(";", 1)[0] ?? "";
     const column = (key: string, label: string) => ({ key, label, unit: "", numeric: false });
     putChildren(this.#table, [
       renderTable({
         caption: "The kept one and the present one",
         columns: [column("what", ""), column("before", "Kept"), column("after", "Now")],
         rows: [
-          line(label, amount(kept.headline, ofKept), amount(now.headline, ofNow)),
+          line(label, amount(kept.headline), amount(now.headline)),
           ...names.map((name) => line(name, kept.readings[name] ?? "", now.readings[name] ?? "")),
           ...settings,
         ],

@@ -26,7 +26,7 @@ export class Suggestions {
   /** A hand moves: nothing is searched until it rests, and what was found is of where it was. */
   pause(): void {
     this.#end("");
-    this.#lists.toggleAttribute("data-past", true);
+    this.#mark(true);
   }
 
   /** Looks for changes of a state, which reaches its goal or not, once the hand rests; a later look ends this one. */
@@ -74,10 +74,16 @@ export class Suggestions {
     return this.#desk.tell(what, [], state) as Promise<{ next: Suggestion | null } | null>;
   }
 
+  /** Changes of another answer than the one that is shown are dim and do nothing; whoever stands on one keeps the place. */
+  #mark(past: boolean): void {
+    this.#lists.toggleAttribute("data-past", past);
+    for (const button of this.#lists.querySelectorAll("button")) button.setAttribute("aria-disabled", String(past));
+  }
+
   /** Each group under its name, where there are several. */
   #show(suggestions: readonly Suggestion[]): void {
     const focused = this.#lists.contains(document.activeElement) ? document.activeElement?.textContent : null;
-    this.#lists.toggleAttribute("data-past", false);
+    this.#mark(false);
     const groups = [...new Set(suggestions.map(({ group }) => group))];
     this.#lists.replaceChildren(
       ...groups.flatMap((group) => {
@@ -93,6 +99,7 @@ export class Suggestions {
   #item({ title, text, controls }: Suggestion): HTMLElement {
     const button = h("button", { type: "button", class: "il-button" }, title);
     const make = (): void => {
+      if (this.#lists.hasAttribute("data-past")) return;
       this.#desk.announce(`Changed: ${title}.`);
       this.#desk.set(controls);
     };
