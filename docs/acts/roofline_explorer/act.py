@@ -263,8 +263,7 @@ ACT = live.Act(
     name="roofline-explorer",
     title="Roofline explorer",
     minutes=5,
-    situation="Drag the ringed point along its gray stops, from one sequence to 64, and watch which operations "
-    "change roofs.",
+    situation="Drag the ringed point over the gray stops, up to 64 sequences: which operations change roofs?",
     contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
     question=None,
     controls=(

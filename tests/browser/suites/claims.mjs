@@ -35,7 +35,8 @@ async function ready(browser) {
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function claimTests({ once }) {
   once("claims: a mark behind a sentence opens its check by keyboard, Escape closes it, and the legend shows the rest", async ({ browser, server }) => {
-    await browser.open(server.base + "chapter/roofline/");
+    // A page with marks of both kinds: those that are shown and those that agree.
+    await browser.open(server.base + "chapter/recompute/");
     await browser.focus(SHOWN);
     await browser.press("Enter");
     await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 1);
