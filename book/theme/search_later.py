@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from book.theme.patched import patch
 from explorable.manifest import Manifest
-from explorable.shared.log import logger
-
-log = logger("theme")
 
 SCRIPT = re.compile(r"bundle\.\w+\.min\.js")
 _WORKER = re.compile(
@@ -27,14 +25,10 @@ _DONE = "u.searchParams.has('h')?"
 
 
 def postpone(site: Path, manifest: Manifest) -> None:
-    """Change Material's script in a built site. One in which a place is not found stays as it is."""
-    for file in (site / "assets/javascripts").glob("bundle.*.min.js"):
-        script = file.read_text(encoding="utf-8")
-        if SCRIPT.fullmatch(file.name) and _DONE not in script:
-            if (changed := postponed(script)) is None:
-                log.warning("%s: Material's script has changed; see book/theme/search_later.py", file.name)
-            else:
-                file.write_text(changed, encoding="utf-8")
+    """Change Material's script in a built site."""
+    what = "Material's script has changed; see book/theme/search_later.py"
+    found = (site / "assets/javascripts").glob("bundle.*.min.js")
+    patch((file for file in found if SCRIPT.fullmatch(file.name)), _DONE, postponed, what)
 
 
 def postponed(script: str) -> str | None:

@@ -11,24 +11,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from book.theme.patched import patch
 from explorable.manifest import Manifest
-from explorable.shared.log import logger
-
-log = logger("theme")
 
 _JOINED, _APART = "e=e+s+o.id}return e}", 'e=e+s+o.id+";"}return e}'
 
 
 def keep_apart(site: Path, manifest: Manifest) -> None:
-    """Change the search's script in a built site. One in which the place is not found stays as it is."""
-    for file in (site / "assets/javascripts/workers").glob("search.*.min.js"):
-        script = file.read_text(encoding="utf-8")
-        if _APART in script:
-            continue
-        if (changed := kept_apart(script)) is None:
-            log.warning("%s: the search's script has changed; see book/theme/search_words.py", file.name)
-        else:
-            file.write_text(changed, encoding="utf-8")
+    """Change the search's script in a built site."""
+    what = "the search's script has changed; see book/theme/search_words.py"
+    patch((site / "assets/javascripts/workers").glob("search.*.min.js"), _APART, kept_apart, what)
 
 
 def kept_apart(script: str) -> str | None:
