@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from docs.acts.drawing import INK, MUTED, SIZE, SURFACE, framed, rows
+from docs.acts.roofline_explorer.act import FRAME
 
 BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
 
@@ -14,8 +15,8 @@ BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
 def roofline() -> Any:
     """Rate against intensity, both logarithmic; circles as large as their share of the time, names under the roof."""
     axes: dict[str, Any] = {"gridOpacity": 0.35, "format": ",~g"}
-    x_scale = alt.Scale(type="log", domain=[0.04, 6000], nice=False)
-    y_scale = alt.Scale(type="log", domain=[0.05, 60000], nice=False)
+    x_scale = alt.Scale(type="log", domain=[FRAME["left"], FRAME["right"]], nice=False)
+    y_scale = alt.Scale(type="log", domain=[FRAME["bottom"], FRAME["top"]], nice=False)
     x_axis = alt.Axis(title="FLOP per byte moved", values=[0.1, 1, 10, 100, 1000], **axes)
     y_axis = alt.Axis(title="TFLOP/s", titleAngle=0, titleAlign="left", titleX=-34, titleY=-6, minExtent=50, **axes)
     y_axis.values = [0.1, 1, 10, 100, 1000]
