@@ -384,7 +384,7 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
     runs = f"Some published runs took {'less' if less else 'more'} than their count."
     return live.Failure(
         "Uncertain",
-        f"P{_leaning(room, band)[1:]}. {counted}" if band else counted,
+        f"{_leaning(room, band).capitalize()}. {counted}" if band else counted,
         _joined(f"{runs} {_band(band)}; the card gives {room:.1f} GB.", why),
         "Changes that make it safe are looked for below.",
     )

@@ -110,8 +110,8 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
     else:
         found = yield from _saving(c, trial, accept)
         least = LEAST * trial.now.memory_bytes.device_total
-        tried = [one for one in found if one.verdict == "fits" or one.saves_bytes > least]
-        tried = [one for one in tried if one.knob != "--execution" or _fits_by_saving(trial.now, one)]
+        helpful = (one for one in found if one.verdict == "fits" or one.saves_bytes > least)
+        tried = [one for one in helpful if _saves_it(trial.now, one)]
         tried.sort(key=_order)
     best: dict[str, Advice] = {}
     for one in tried:
@@ -290,11 +290,13 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
     return found
 
 
-def _fits_by_saving(now: Estimate, one: Advice) -> bool:
-    """Whether compiled kernels that make it fit save enough, and have not only the narrower band of fewer runs."""
+def _saves_it(now: Estimate, one: Advice) -> bool:
+    """False for compiled kernels that make it fit by the narrower band of fewer runs, and not by what they save."""
+    if one.knob != "--execution" or one.verdict != "fits":
+        return True
     need, capacity = now.memory_bytes.device_total, now.memory_bytes.capacity
     high = now.calibrated.device_total.high if now.calibrated else need
-    return one.verdict != "fits" or (need - one.saves_bytes) * high / need <= capacity
+    return (need - one.saves_bytes) * high / need <= capacity
 
 
 def _leaner_kernels(c: Setup) -> Iterator[Change]:

@@ -17,6 +17,10 @@ from explorable.measured.markup import Links, element, linked
 
 MARK, QUIET = "il-checks", "il-checks--quiet"
 """The classes of a mark, and of one that is hidden until somebody asks for it."""
+EXPLAINED = (
+    " We checked the numbers of other texts. A mark stands where one differs: press it to see both. Texts here: "
+)
+"""What a legend says, before the names of the texts."""
 DIFFERS: frozenset[Verdict] = frozenset({"contradicted", "refined"})
 """Verdicts of a claim whose number differs from ours."""
 
@@ -51,11 +55,7 @@ def legend(root: Element, names: Sequence[str], claims: Claims) -> None:
     sources = dict.fromkeys(claims.by_id[one].claim.source for one in ids if one in claims.by_id)
     made = element("p", element("span", class_="il-check__shape", aria_hidden="true"), class_="il-legend")
     made.set("data-search-exclude", "")
-    made[
-        -1
-    ].tail = (
-        " We checked the numbers of other texts. A mark stands where one differs: press it to see both. Texts here: "
-    )
+    made[-1].tail = EXPLAINED
     for place, source in enumerate(sources):
         text = _text(source)
         text.tail = "." if place == len(sources) - 1 else ", "
