@@ -126,12 +126,14 @@ def _experience(found: Estimate) -> Iterator[str]:
     """What published runs took beyond the physics, which is a lower limit, and the bands in which nine of ten lie."""
     if (seen := found.calibrated) is None:
         return
-    figures = (
+    figures = [
         ("time", seen.step_s, 1e3, "ms"),
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
         ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
         ("process", seen.device_total, 1e-9, "GB"),
-    )
+    ]
+    if not seen.driver.runs:
+        figures.append(("process, by other runs", seen.driver, 1e-9, "GB"))
     rows = [
         (
             name,

@@ -42,11 +42,18 @@ export class Snippet {
     );
   }
 
-  /** Runs by the button and waits for the end; returns the output. */
+  /** Runs by the button and waits for the end; returns the output. A click that starts nothing is an error: the output would be an older one. */
   async run() {
+    await this.ready();
+    await this.browser.of(this.#announcement, (place) => (place.textContent = ""));
     await this.browser.click(this.button("Run"));
     await this.ended();
+    await this.browser.waitFor(`${this.#announcement}:not(:empty)`, 5000, "word that the code ran");
     return this.output();
+  }
+
+  get #announcement() {
+    return `${this.host} [data-slot="announce"]`;
   }
 
   /** Waits until no run is under way: Stop has nothing to stop. */
