@@ -291,11 +291,11 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
 
 
 def _saves_it(now: Estimate, one: Advice) -> bool:
-    """False for compiled kernels that make it fit by the narrower band of fewer runs, and not by what they save."""
+    """False for compiled kernels that make it fit by what few published runs took, and not by what they save."""
     if one.knob != "--execution" or one.verdict != "fits":
         return True
     need, capacity = now.memory_bytes.device_total, now.memory_bytes.capacity
-    high = now.calibrated.device_total.high if now.calibrated else need
+    high = now.calibrated.needed.high if now.calibrated else need
     return (need - one.saves_bytes) * high / need <= capacity
 
 
