@@ -63,7 +63,7 @@ class Change:
 
 def changes(c: Setup) -> tuple[Change, ...]:
     """Every change to less memory that a configuration leaves open on its devices, with the same trained parameters."""
-    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c))
+    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c), *_evaluated(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
@@ -131,6 +131,12 @@ def _cut(c: Setup, batch: Count, passes: Count) -> Change:
     )
 
 
+def _evaluated(c: Setup) -> Iterator[Change]:
+    """Fewer sequences in evaluation, which change nothing of what is trained."""
+    if c.evaluation and c.evaluation.batch and c.evaluation.batch > 1:
+        yield Change("--eval-batch 1", {"eval_batch": 1}, "Evaluate 1 sequence at a time")
+
+
 def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
         less = {"optimizer": "adamw-8bit"}
@@ -140,7 +146,7 @@ def _states(c: Setup) -> Iterator[Change]:
             "Keep the optimizer's states in 8 bit",
             "the optimizer's states are rounded to 8 bit",
         )
-    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
+    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload not in ("gradients", "parameters"):
         lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
         yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)
     if c.update.offload == "none" and c.host_link:
@@ -262,7 +268,8 @@ def _kept(c: Setup) -> Iterator[Change]:
         yield from (_recompute(name) for name in names)
     yield from (_zero(zero) for zero in range(c.layout.zero))
     if c.update.offload != "none":
-        yield Change("--offload none", {"offload": "none"}, "Keep optimizer states on the device")
+        here = {"offload": "none"} | ({"offload_sizes": None} if c.update.buffers else {})
+        yield Change("--offload none", here, "Keep optimizer states on the device")
 
 
 def _merged(c: Setup) -> Iterator[Change]:
@@ -285,7 +292,8 @@ def _adapted(c: Setup, method: str, title: str, lost: str) -> Change:
     # Adapters are kept in fp32, under autocast, whatever the format of a model that is trained whole.
     compute = c.precision.compute.name
     wide = {} if c.precision.autocast or compute == "fp32" else {"precision": f"amp-{compute}"}
-    base = "fp32" if method == "qlora" and (wide or c.precision.autocast) else "16-bit"
+    prepared = method == "qlora" and not c.layout.divides_weights
+    base = "fp32" if prepared and (wide or c.precision.autocast) else "16-bit"
     option = " ".join((f"--method {method}", *(f"--{word} {value}" for word, value in wide.items())))
     return Change(option, {"method": method, "base_format": base, **wide}, title, lost, safe=False)
 

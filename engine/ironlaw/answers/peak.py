@@ -21,7 +21,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, is_fully_sharded
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import kept_values
-from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan
+from ironlaw.memory.tensors import EVALUATION, Candidate, MemoryLedger, MemoryPlan
 
 Kind = Literal["weights", "gradients", "temporary"]
 MOMENTARY = ("gathered", "buckets")
@@ -147,6 +147,8 @@ def _gone(c: Setup, moment: str) -> tuple[str, ...]:
     """Saved components of which nothing is there at a moment."""
     if moment in ("optimizer step", "last reduction"):
         return "casts", "activations", "logits"
+    if moment.startswith(EVALUATION):
+        return ("casts",) * c.framework.compiled + ("activations", "logits")
     return () if "loss" in moment or c.loss.kept else ("logits",)
 
 

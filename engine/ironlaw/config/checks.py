@@ -134,9 +134,22 @@ def _deepspeed_has(precision: Precision) -> bool:
 
 def _require_update(c: Setup) -> None:
     require_gradients_kept(c.update.in_backward, 1, c.micro_batches)
-    if c.update.in_backward and c.update.offload == "gradients":
+    offload, layout = c.update.offload, c.layout
+    if c.update.in_backward and offload in ("gradients", "parameters"):
         beside = {"optimizer_in_backward": True}
-        raise EngineError("offload", c.update.offload, ("none", "optimizer"), beside, "which keeps no gradients")
+        raise EngineError("offload", offload, ("none", "optimizer"), beside, "which keeps no gradients")
+    if c.update.buffers and offload in ("none", "optimizer"):
+        ways = tuple(Instead("offload", other) for other in ("gradients", "parameters"))
+        raise EngineError("offload_sizes", c.update.buffers.name, ways, {"offload": offload})
+    if offload != "parameters":
+        return
+    others = ("none", "optimizer", "gradients")
+    if layout.data > 1 and layout.zero < 3:
+        because = "with which every device has all of the weights"
+        raise EngineError("offload", offload, (*others, Instead("zero", "3")), {"zero": layout.zero}, because)
+    for what, value, only in (("framework", c.framework.name, "torch"), ("pipeline", layout.pipeline, 1)):
+        if value != only:
+            raise EngineError(what, value, (only,), {"offload": offload})
 
 
 def require_gradients_kept(in_backward: bool, accumulate: Count, micro_batches: Count) -> None:

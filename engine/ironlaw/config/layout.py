@@ -56,6 +56,11 @@ class Layout:
         return self.data * self.tensor * self.pipeline
 
     @property
+    def divides_weights(self) -> bool:
+        """Whether replicas divide the weights: FSDP's full sharding, ZeRO-3."""
+        return self.data > 1 and self.zero == 3
+
+    @property
     def different_replicas(self) -> Count:
         """Replicas as far as a device's memory tells: where they divide nothing, any number of several is as two."""
         return self.data if self.zero else min(self.data, 2)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from ironlaw.config.choices import Attention, Framework, Loss, Update
+from ironlaw.config.choices import Attention, Evaluation, Framework, Loss, Update
 from ironlaw.config.layout import Layout, Stage, stages
 from ironlaw.config.optimizers import Optimizer
 from ironlaw.core.errors import EngineError
@@ -58,6 +58,7 @@ class Setup:
         layout: How the job's devices divide the work. Its `micro_batches` are all of a step, accumulated ones too.
         cluster: The devices and their links; None for a single device.
         adaptation: What is trained: everything, parts, or adapters.
+        evaluation: How it is evaluated, where somebody says so: then its peak is one of the memory's.
     """
 
     model: Transformer
@@ -74,6 +75,7 @@ class Setup:
     layout: Layout
     cluster: Cluster | None
     adaptation: Adaptation = FULL
+    evaluation: Evaluation | None = None
 
     def __hash__(self) -> int:
         return self._hash

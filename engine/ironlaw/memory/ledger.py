@@ -18,12 +18,13 @@ from ironlaw.graph.ir import Section
 from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
 from ironlaw.memory.deepspeed import overheads
+from ironlaw.memory.evaluation import evaluated
 from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
 from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
-from ironlaw.memory.tensors import MemoryLedger, MemoryPlan, Place, Saved
+from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
 
@@ -119,13 +120,27 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     return MemoryPlan(
         static=static,
         saved=tuple(_saved_tensors(c, stage, parts)),
-        candidates=step.candidates(),
+        candidates=(*step.candidates(), *_evaluation(c, stage, parts, sets, step)),
         chunks=c.loss.chunks,
         workspace_bytes=workspace,
         context_bytes=context,
         runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
         ways=ways(c),
     )
+
+
+def _evaluation(
+    c: Setup, stage: Stage, parts: tuple[Section, ...], sets: list[WorkingSet], step: StepMemory
+) -> Iterator[Candidate]:
+    """The moments of evaluation, where somebody says how it is done; nothing otherwise."""
+    if c.evaluation is None:
+        return
+    # After an update all gradients are freed, but for those in buffers that stay.
+    stay = c.framework.by_hand or (c.layout.data > 1 and c.layout.zero >= 2)
+    made = [t for t in static_tensors(c, stage) if t.component == "gradients" and t.place == "device"]
+    there = sum(t.bytes for t in made if t.part != "sum") - step.gradients
+    resident = step.resident - (0 if stay else there)
+    yield from evaluated(c, tuple(zip(parts, sets, strict=True)), resident, step)
 
 
 def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:
@@ -161,7 +176,7 @@ def _reduced_once(c: Setup) -> bool:
 
 
 def _gradient_fate(c: Setup) -> GradientFate:
-    if c.update.in_backward or c.update.offload == "gradients":
+    if c.update.in_backward or c.update.offload in ("gradients", "parameters"):
         return "dropped"
     # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
     # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.

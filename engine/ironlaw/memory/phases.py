@@ -16,6 +16,7 @@ from ironlaw.core.units import Bytes
 from ironlaw.memory.allocator import CachingAllocator
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.requests import Player
+from ironlaw.memory.tensors import EVALUATION
 from ironlaw.models.transformer import Transformer
 
 
@@ -77,11 +78,14 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
         run()
         found[name] = allocator.allocated_peak, allocator.reserved
     # The ledger counts the step's peak; playing it says how much more the segments take.
-    beyond, context = ledger.allocated_peak - found["step"][0], ledger.plan.context_bytes
-    phases = []
+    beyond, context = ledger.step_peak.bytes - found["step"][0], ledger.plan.context_bytes
+    phases, least = [], 0
     for name, (allocated, reserved) in found.items():
         allocated += beyond if name.endswith("step") else 0
         reserved += 0 if name == "load" else beyond
+        if name == EVALUATION and ledger.evaluation:
+            allocated, least = ledger.evaluation.bytes, reserved + max(ledger.evaluation.bytes - allocated - beyond, 0)
+        reserved = max(reserved, least)
         phases.append(Phase(name, allocated, reserved, reserved + context))
     return Phases(tuple(phases), ledger.host_bytes)
 
@@ -102,6 +106,8 @@ def require_played(c: Setup) -> None:
     ):
         if value != allowed:
             raise EngineError(what, value, (allowed,), beside)
+    if c.update.buffers:
+        raise EngineError("offload", c.update.offload, ("none", "optimizer"), beside)
     if c.update.in_backward:
         raise EngineError("optimizer_in_backward", True, (False,), beside)
     if c.checkpointing.name not in ("none", "full"):

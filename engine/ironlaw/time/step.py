@@ -31,7 +31,7 @@ from ironlaw.time.compiled import Work, compile_work
 from ironlaw.time.fp8 import weight_cast_bytes
 from ironlaw.time.phases import micro_batch_kernels
 from ironlaw.time.token_products import Rows
-from ironlaw.time.update import away_seconds, offload_seconds, update_time
+from ironlaw.time.update import away_seconds, fetch_seconds, offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6
 """Seconds between two kernels that wait in the device's queue. An assumption; CUDA graphs reach about 1 microsecond."""
@@ -215,8 +215,10 @@ class StepPlan:
                 launches = launches + kernels * times
                 seconds[phase] = seconds[phase] + (busy + waiting + kernels * KERNEL_GAP) * times
         offloaded = offload_seconds(self.setup, self.stage, seconds["backward"])
+        back = seconds["backward"] + seconds["recompute"]
+        offloaded = offloaded + fetch_seconds(self.setup, self.stage, accumulate, seconds["forward"], back)
         if self.away.terms:
-            moved, back = self.away(batch, sequence) * accumulate, seconds["backward"] + seconds["recompute"]
+            moved = self.away(batch, sequence) * accumulate
             offloaded = offloaded + away_seconds(self.setup, moved, seconds["forward"], back)
         at = point(batch, sequence)
         tokens = at[2] * accumulate

@@ -1,0 +1,81 @@
+"""What evaluation between steps allocates: a forward pass that keeps nothing, and logits that are kept for metrics.
+
+Trainer's loop keeps the losses alone where a script computes no metrics. Otherwise it gathers the logits of all
+replicas, joins them to those of the batches before, which makes a new tensor of all, and moves them to the host every
+`eval_accumulation_steps` batches. Autocast keeps its casts of trained weights until a forward pass is over, also where
+nothing is kept for a backward pass, and its caller gets logits in FP32.
+
+Source: transformers 5.23, `Trainer.evaluate`, `evaluation_loop`, `prediction_step`, and `trainer_pt_utils.py`
+(`EvalLoopContainer`, `nested_concat`); accelerate (`convert_outputs_to_fp32`); PyTorch, `autocast_mode.cpp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ironlaw.config.resolved import Setup
+from ironlaw.core.sizes import NOTHING, Size, as_size, total
+from ironlaw.core.units import Bytes
+from ironlaw.graph.ir import Section
+from ironlaw.memory.linear_loss import ways
+from ironlaw.memory.liveness import WorkingSet
+from ironlaw.memory.peak import StepMemory
+from ironlaw.memory.tensors import EVALUATION, Candidate
+from ironlaw.numerics.dtypes import FP32
+
+
+def evaluated(
+    c: Setup, sections: tuple[tuple[Section, WorkingSet], ...], resident: Bytes, step: StepMemory
+) -> Iterator[Candidate]:
+    """What is allocated at every moment of evaluation that may be its peak.
+
+    Args:
+        c: The setup, which says how it is evaluated.
+        sections: What a stage runs, with the working sets.
+        resident: Bytes that are there all the time: weights, states, workspace.
+        step: The moments of a step.
+    """
+    about = c.evaluation
+    assert about is not None
+
+    def at(moment: str, size: Size, piece: Size = NOTHING) -> Candidate:
+        size, piece = (one if about.batch is None else one.of_batch(about.batch) for one in (size, piece))
+        name = f"{EVALUATION}, {moment}"
+        return Candidate(name, size + as_size(resident + step.whole.at(name)), piece)
+
+    logits = _logits(c, sections[-1][0]) if sections[-1][0].name == "head" else NOTHING
+    before = logits * (c.layout.data * max(about.kept - 1, 0))
+    blocks = [(part, one) for part, one in sections if part.name == "block"]
+    casts = NOTHING
+    if not c.framework.compiled:
+        casts = total(one.casts * part.count for part, one in blocks)
+    for part, one in sections:
+        if part.name == "head" and not (about.whole or about.kept) and c.loss.in_pieces:
+            yield from (at("loss", before + casts + whole, piece) for whole, piece in _pieces(c, one, step))
+            continue
+        # What comes before the first block, and between the last and the head, is smaller than these.
+        if moment := {"block": "block", "head": "loss"}.get(part.name):
+            yield from (at(moment, before + casts + size) for size in one.passing)
+    if about.kept and logits.terms:
+        # Gathered, and joined to those before them.
+        joined = 2 * about.kept * c.layout.data if about.kept > 1 else c.layout.data + (c.layout.data > 1)
+        yield at("logits", logits * joined)
+
+
+def _logits(c: Setup, head: Section) -> Size:
+    """Bytes of a batch's logits of one device, as the loop gets them."""
+    made = next(op.outputs[0] for op in head.ops if op.kind == "matmul")
+    return made.size * (FP32 if c.precision.autocast else made.dtype).bytes(1)
+
+
+def _pieces(c: Setup, head: WorkingSet, step: StepMemory) -> Iterator[tuple[Size, Size]]:
+    """A loss in pieces: what is there besides a piece, and the piece."""
+    if step.linear:
+        # A piece is a part of the tokens, rounded up to a power of two: less than twice as many.
+        parts = ways(c)
+        for piece in step.linear.pieces:
+            terms = (Size((((j, j), -(-size * 2**j // parts**j)),)) for (_, j), size in piece.terms)
+            yield head.entering + total(terms), NOTHING
+        return
+    for piece in head.passing:
+        yield head.casts + head.entering, piece
