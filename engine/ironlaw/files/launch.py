@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ironlaw.config.choices import Buffers
 from ironlaw.config.resolved import Setup
-from ironlaw.files import values
+from ironlaw.files import cluster_files, values
 from ironlaw.hardware.accelerators import Accelerator
 from ironlaw.models.layers import Attention, FeedForward
 
@@ -39,7 +40,8 @@ DIVIDED = "mixed-bf16"
 
 def uses_deepspeed(c: Setup) -> bool:
     """Whether DeepSpeed divides or offloads what the setup does."""
-    return c.framework.runtime == "deepspeed" or c.precision.name in OF_DEEPSPEED or c.layout.zero == 1
+    own = c.framework.runtime == "deepspeed" or c.precision.name in OF_DEEPSPEED or c.layout.zero == 1
+    return own or c.update.buffers is not None
 
 
 def uses_fsdp(c: Setup) -> bool:
@@ -50,8 +52,13 @@ def uses_fsdp(c: Setup) -> bool:
 def _keeps_its_formats(c: Setup) -> bool:
     """Whether programs that divide keep the formats: with FSDP accelerate makes FP32 shards, gathered in 16 bits."""
     if c.precision.name == DIVIDED:
-        return c.layout.data > 1 and c.layout.zero > 0
+        return (c.layout.data > 1 and c.layout.zero > 0) or c.update.buffers is not None
     return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
+
+
+def _prepared(c: Setup) -> bool:
+    """Whether what is not in 4 bits is FP32: programs that divide by FSDP leave it in 16."""
+    return c.adaptation.quantization is not None and c.precision.autocast and c.adaptation.base == "fp32"
 
 
 def fused_attention(chip: Accelerator) -> str:
@@ -95,6 +102,10 @@ def trainer(c: Setup) -> Settings | None:
         found["use_liger_kernel"] = True
     if c.framework.compiled:
         found["torch_compile"] = True
+    if c.evaluation and c.evaluation.batch:
+        found["per_device_eval_batch_size"] = c.evaluation.batch
+        if c.evaluation.kept:
+            found["eval_accumulation_steps"] = c.evaluation.kept
     dtype = _DTYPES[c.precision.name]
     if dtype and not c.adaptation.has_adapters:
         found["dtype"] = dtype
@@ -117,7 +128,7 @@ def _adapter(c: Setup) -> dict[str, Any]:
 
 def fsdp(c: Setup) -> Settings | None:
     """Those settings of a Trainer that divide by FSDP."""
-    if not uses_fsdp(c):
+    if not uses_fsdp(c) or _prepared(c):
         return None
     away = c.update.offload != "none"
     return {
@@ -208,9 +219,18 @@ def deepspeed(c: Setup) -> Settings | None:
         return None
     if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
         return None  # at these stages its buffers are counted, and they are not those of the setup
+    if c.layout.zero >= 2 and c.adaptation.everything and c.update.offload == "optimizer":
+        return None  # gradients go with the states
+    if c.update.offload == "gradients" and not (c.update.buffers and c.adaptation.everything):
+        return None
     zero: dict[str, Any] = {"stage": c.layout.zero}
     if c.update.offload != "none":
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    if c.update.offload == "parameters":
+        zero["offload_param"] = {"device": "cpu", "pin_memory": True}
+    if sizes := c.update.buffers:
+        zero["stage"] = zero["stage"] or (3 if c.update.offload == "parameters" else 2)
+        zero |= {key: getattr(sizes, name) for name, key in cluster_files.SIZES.items()}
     found: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": c.batch,
         "gradient_accumulation_steps": c.micro_batches,
@@ -241,10 +261,14 @@ def accelerate(c: Setup) -> Settings | None:
     }
     if engine:
         away = "cpu" if c.update.offload != "none" else "none"
-        inside = {"zero_stage": c.layout.zero, "offload_optimizer_device": away}
+        inside = {"zero_stage": engine["zero_optimization"]["stage"], "offload_optimizer_device": away}
+        if c.update.offload == "parameters":
+            inside["offload_param_device"] = away
+        if c.update.buffers not in (None, Buffers()):
+            return None  # it has no keys for them
         inside["gradient_accumulation_steps"] = c.micro_batches
         return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}
-    if uses_fsdp(c):
+    if uses_fsdp(c) and not _prepared(c):
         config: dict[str, Any] = {
             "fsdp_version": 2,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",

@@ -118,7 +118,10 @@ def test_adapters_that_somebody_chose_keep_their_formats_beside_a_file_that_divi
     ("zero", "told"),
     [
         ({"offload_param": {"device": "cpu"}}, "takes the weights (offload_param) to host memory too"),
-        ({"offload_optimizer": {"device": "nvme"}}, "takes FP32 weights and gradients (offload_optimizer) to host"),
+        ({"offload_optimizer": {"device": "nvme"}}, "Counted as host memory, and its time as that memory's"),
+        ({"stage": 1, "offload_optimizer": {"device": "cpu"}}, "takes FP32 weights and gradients (offload_optimizer)"),
+        ({"stage": 2, "offload_param": {"device": "cpu"}}, "offload_param counts for nothing"),
+        ({"offload_optimizer": {"device": "cpu", "ratio": 0.3}}, "of DeepSpeed's file: offload_optimizer.ratio"),
         ({"reduce_bucket_size": 5e8}, "buffers are not counted"),
         ({"zero_hpz_partition_size": 8}, "Not counted of DeepSpeed's file: zero_hpz_partition_size."),
     ],
