@@ -50,7 +50,8 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 """Devices on which nobody trains a language model with PyTorch."""
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
-    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
+    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "offload",
+    "offload_sizes", "eval_batch", "eval_kept", "eval_logits",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
 MEASURED = frozenset((
@@ -66,6 +67,8 @@ NAMES_MODEL = (*KINDS, "command", "name")
 """Kinds of text that name a model."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
+_OF_ADAPTERS = ("lora", "dora", "base_format")
+"""Beginnings of words that mean nothing where everything is trained."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
@@ -235,7 +238,10 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
-    return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+    left_out = () if adapters else _OF_ADAPTERS
+    if not at["offload"]:
+        left_out = (*left_out, "offload")
+    return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 
 def _divided_formats(at: Mapping[str, Any]) -> str | None:

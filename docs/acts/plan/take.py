@@ -79,6 +79,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
+    if not controls.get("offload") or more["offload"] == "optimizer":
+        more.pop("offload", None)  # the control says all of it
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
@@ -179,7 +181,7 @@ def _set(controls: dict[str, live.Value], word: str, value: Any, said: list[str]
     elif word == "execution":
         controls["compiled"] = value == "compiled"
     elif word == "offload":
-        controls["offload"] = value == "optimizer"
+        controls["offload"] = value != "none"
     elif word == "rank" or word in _SAME:
         controls[word] = _nearest(word, value, said)
 
