@@ -127,7 +127,9 @@ class Buffers:
     persistent: Count = 100_000
 
     def __post_init__(self) -> None:
-        settle_fields(self, {field.name: 0 for field in fields(self)}, {}, ())
+        for size in (getattr(self, field.name) for field in fields(self)):
+            if type(size) is not int or not 0 <= size < 10**12:
+                raise EngineError("offload_sizes", size, "whole numbers of elements below a trillion")
 
     @property
     def name(self) -> str:

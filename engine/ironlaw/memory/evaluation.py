@@ -3,7 +3,8 @@
 Trainer's loop keeps the losses alone where a script computes no metrics. Otherwise it gathers the logits of all
 replicas, joins them to those of the batches before, which makes a new tensor of all, and moves them to the host every
 `eval_accumulation_steps` batches. Autocast keeps its casts of trained weights until a forward pass is over, also where
-nothing is kept for a backward pass, and its caller gets logits in FP32.
+nothing is kept for a backward pass, and its caller gets logits in FP32. Python's frames hold what a block or the head
+is called with until they return, and what a block's second half is called with. Tested against PyTorch.
 
 Source: transformers 5.23, `Trainer.evaluate`, `evaluation_loop`, `prediction_step`, and `trainer_pt_utils.py`
 (`EvalLoopContainer`, `nested_concat`); accelerate (`convert_outputs_to_fp32`); PyTorch, `autocast_mode.cpp`.
@@ -12,13 +13,14 @@ Source: transformers 5.23, `Trainer.evaluate`, `evaluation_loop`, `prediction_st
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ironlaw.config.resolved import Setup
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes
 from ironlaw.graph.ir import Section
 from ironlaw.memory.linear_loss import ways
-from ironlaw.memory.liveness import WorkingSet
+from ironlaw.memory.liveness import WorkingSet, forward_sizes, kept_values
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.tensors import EVALUATION, Candidate
 from ironlaw.numerics.dtypes import FP32
@@ -45,21 +47,29 @@ def evaluated(
 
     logits = _logits(c, sections[-1][0]) if sections[-1][0].name == "head" else NOTHING
     before = logits * (c.layout.data * max(about.kept - 1, 0))
-    blocks = [(part, one) for part, one in sections if part.name == "block"]
-    casts = NOTHING
-    if not c.framework.compiled:
-        casts = total(one.casts * part.count for part, one in blocks)
+    eager = not c.framework.compiled
+    casts = total(one.casts * (part.count * eager) for part, one in sections if part.name == "block")
     for part, one in sections:
         if part.name == "head" and not (about.whole or about.kept) and c.loss.in_pieces:
             yield from (at("loss", before + casts + whole, piece) for whole, piece in _pieces(c, one, step))
-            continue
-        # What comes before the first block, and between the last and the head, is smaller than these.
-        if moment := {"block": "block", "head": "loss"}.get(part.name):
-            yield from (at(moment, before + casts + size) for size in one.passing)
+        elif part.name == "head":
+            yield from (at("loss", before + casts + size) for size in _passing(part, eager=eager))
+        elif part.name == "block":
+            # What comes before the first block, and between the last and the head, is smaller.
+            others = before + casts + (one.entering + one.casts * -1 if eager else NOTHING)
+            yield from (at("block", others + size) for size in _passing(part, eager=eager))
     if about.kept and logits.terms:
         # Gathered, and joined to those before them.
         joined = 2 * about.kept * c.layout.data if about.kept > 1 else c.layout.data + (c.layout.data > 1)
         yield at("logits", logits * joined)
+
+
+def _passing(part: Section, *, eager: bool) -> tuple[Size, ...]:
+    """What is alive while each operation of a section runs and nothing is kept for a backward pass."""
+    part = replace(part, count=1)
+    held = [value for value in kept_values(part, selective=False) if value.component == "casts"]
+    entering = [part.input.storage] if part.input else []
+    return forward_sizes(part, (*held, *entering) if eager else ())
 
 
 def _logits(c: Setup, head: Section) -> Size:

@@ -70,7 +70,9 @@ def _as_many(c: Setup) -> Setup:
     layout = c.layout
     if layout.pipeline > 1 or c.framework.runtime != "none":
         return c.anywhere
-    layout = replace(layout, data=layout.different_replicas, micro_batches=min(layout.micro_batches, 2))
+    # Logits that evaluation keeps are those of all replicas.
+    replicas = layout.data if c.evaluation and c.evaluation.kept else layout.different_replicas
+    layout = replace(layout, data=replicas, micro_batches=min(layout.micro_batches, 2))
     return replace(c.anywhere, layout=layout, cluster=None)
 
 
