@@ -116,6 +116,40 @@ def test_what_a_run_is_not_told_stands_as_its_program_has_it(
     assert ("is recomputed" in told) is True
 
 
+OFFLOADED = """{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"},
+"offload_param": {"device": "cpu"}}, "bf16": {"enabled": true}}"""
+
+
+def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -> None:
+    heard = read([COMMAND, OFFLOADED], START)
+    state = State("run", {**START.controls, **heard.controls})
+    words = words_of(state)
+    assert (words["offload"], words["zero"], state.controls["offload"]) == ("parameters", 3, True)
+    view, whole = ACT.compute(state), ACT.compute(at(**{**heard.controls, "more": "", "offload": False}))
+    assert float(view.headline.value) < 0.5 * float(whole.headline.value)
+    told = view.tables["answer"]
+    assert "memory holds weights, gradients and the optimizer's states, as DeepSpeed offloads them" in told.caption
+    assert next(row["b"] for row in told.rows if "RAM" in row["a"]) == "160.6 GB"
+    taken_back = State("run", {**state.controls, "offload": False})
+    assert words_of(taken_back)["offload"] == "none"
+    assert ACT.compute(taken_back).headline == whole.headline
+    assert '"offload_param": {"device": "none"}' in rewrite([OFFLOADED], taken_back)["DeepSpeed"]
+
+
+def test_a_batch_of_evaluation_in_a_file_makes_its_peak_and_a_smaller_one_is_suggested() -> None:
+    text = f"model_name_or_path: {LLAMA}\nfinetuning_type: lora\ncutoff_len: 2048\nbf16: true\n"
+    text += "per_device_train_batch_size: 1\n"
+    heard = read([f"{text}per_device_eval_batch_size: 64\n"], START)
+    assert any("Evaluation is counted with 64 sequences at a time" in line for line in heard.said)
+    state = State("run", {**START.controls, **heard.controls})
+    assert ACT.compute(state).failure is not None
+    smaller = [one for one in suggest(state) if "Evaluate 1 sequence at a time" in one.title]
+    assert smaller
+    after = State("run", {**state.controls, **smaller[0].controls})
+    plain = read([text], START)
+    assert ACT.compute(after).headline == ACT.compute(State("run", {**START.controls, **plain.controls})).headline
+
+
 def test_every_setting_that_stands_and_no_file_says_is_named() -> None:
     """A file that divides, or a bare launch, says nothing of what is trained and how."""
     for text in (ZERO_3, "torchrun --nproc_per_node 8 train.py"):
