@@ -130,6 +130,7 @@ def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -
     told = view.tables["answer"]
     assert "memory holds weights, gradients and the optimizer's states, as DeepSpeed offloads them" in told.caption
     assert next(row["b"] for row in told.rows if "RAM" in row["a"]) == "160.6 GB"
+    assert words_of(State("run", {**state.controls, "zero": 2}))["offload"] == "gradients"
     taken_back = State("run", {**state.controls, "offload": False})
     assert words_of(taken_back)["offload"] == "none"
     assert ACT.compute(taken_back).headline == whole.headline

@@ -47,7 +47,7 @@ UNSAID_VALUES = (
     ("attention", "flash-3", "FlashAttention-3 on a card without a published rate of it"),
     ("quantization", "gptq", "a base in GPTQ's format"),
 )
-"""Values that a setup's word does not take."""
+"""Values that a setup's word does not take, or, of parameters in host memory, takes as DeepSpeed's and not FSDP's."""
 
 WORDS = frozenset(signature(setup).parameters)
 

@@ -238,6 +238,8 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
+    if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
+        more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS
     if not at["offload"]:
         left_out = (*left_out, "offload")

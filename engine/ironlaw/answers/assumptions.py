@@ -95,6 +95,8 @@ def _sentences(c: Setup) -> Iterator[str]:
             f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
             f"{c.host_link.achievable / GB:.1f} GB/s."
         )
+    if c.update.offload == "parameters":
+        yield "DeepSpeed fetches weights from the host block by block, beside the device's work."
     if c.checkpointing.away and c.host_link:
         yield (
             f"The inputs of blocks go to the host and come back over {c.host_link.title} at "

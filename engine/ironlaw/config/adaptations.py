@@ -61,11 +61,9 @@ def base_format(precision: Precision, *, quantized: bool, divided: bool) -> Form
     """The format of what is frozen and not quantized, where nobody says.
 
     peft's `prepare_model_for_kbit_training` makes it FP32 beside 4 bits. Programs leave that out where FSDP or ZeRO-3
-    divides the weights: all that is flattened together has one format, and 4-bit weights are stored in it too
-    (`bnb_4bit_quant_storage`).
+    divides the weights: what is flattened together has one format (`bnb_4bit_quant_storage`).
 
-    Sources: bitsandbytes' guide to FSDP-QLoRA; TRL, `sft_trainer.py` (`is_sharded_qlora`: "one should never call
-    prepare_model_for_kbit_training when doing QLoRA + FSDP / DS-Zero3"); axolotl, `loaders/model.py`
+    Sources: bitsandbytes' guide to FSDP-QLoRA; TRL (`is_sharded_qlora`), axolotl
     (`skip_prepare_model_for_kbit_training`).
     """
     return "fp32" if quantized and precision.autocast and not divided else "16-bit"

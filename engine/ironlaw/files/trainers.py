@@ -120,8 +120,7 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
 def _evaluation(document: Document, kind: Kind) -> Found:
     """How many sequences are evaluated at once, and of how many batches logits are kept, where a file says so.
 
-    Without metrics of a script's own Trainer keeps the loss alone; nobody who has none asks for
-    `eval_accumulation_steps`, after which logits leave the device.
+    Who has no metrics does not ask for `eval_accumulation_steps`, after which logits leave the device.
     """
     key = _key(document, _EVALUATION[0], _EVALUATION[1:])
     size = values.count(key, document.get(key))

@@ -1,13 +1,12 @@
 """What evaluation between steps allocates: a forward pass that keeps nothing, and logits that are kept for metrics.
 
 Trainer's loop keeps the losses alone where a script computes no metrics. Otherwise it gathers the logits of all
-replicas, joins them to those of the batches before, which makes a new tensor of all, and moves them to the host every
-`eval_accumulation_steps` batches. Autocast keeps its casts of trained weights until a forward pass is over, also where
-nothing is kept for a backward pass, and its caller gets logits in FP32. Python's frames hold what a block or the head
-is called with until they return, and what a block's second half is called with. Tested against PyTorch.
+replicas and joins them to those before, which makes a new tensor of all, until `eval_accumulation_steps` batches are
+there. Autocast keeps casts of trained weights until a forward pass is over, and gives logits in FP32. Python's frames
+hold what a block, its second half and the head are called with. Tested against PyTorch.
 
-Source: transformers 5.23, `Trainer.evaluate`, `evaluation_loop`, `prediction_step`, and `trainer_pt_utils.py`
-(`EvalLoopContainer`, `nested_concat`); accelerate (`convert_outputs_to_fp32`); PyTorch, `autocast_mode.cpp`.
+Source: transformers 5.23, `Trainer.evaluation_loop`, `prediction_step`, `trainer_pt_utils.py` (`nested_concat`);
+accelerate (`convert_outputs_to_fp32`).
 """
 
 from __future__ import annotations
@@ -29,14 +28,7 @@ from ironlaw.numerics.dtypes import FP32
 def evaluated(
     c: Setup, sections: tuple[tuple[Section, WorkingSet], ...], resident: Bytes, step: StepMemory
 ) -> Iterator[Candidate]:
-    """What is allocated at every moment of evaluation that may be its peak.
-
-    Args:
-        c: The setup, which says how it is evaluated.
-        sections: What a stage runs, with the working sets.
-        resident: Bytes that are there all the time: weights, states, workspace.
-        step: The moments of a step.
-    """
+    """What is allocated at the moments of evaluation, by what is there all the time and by the moments of a step."""
     about = c.evaluation
     assert about is not None
 

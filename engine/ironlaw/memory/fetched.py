@@ -1,12 +1,11 @@
 """Weights that DeepSpeed's ZeRO-3 fetches as the step comes to them: from the host's memory, or from other devices.
 
 A hook before each module gathers its weights, and those that come next, up to a bucket ahead, while fewer than a
-maximum are there. A hook behind it releases them, but for those that the recorded course of the step uses again within
-a number of elements: the last of the forward pass stay for the backward pass. Small parameters are never released.
+maximum are there. A hook behind it releases them, but for small ones and those that are used again within a number of
+elements: the last of the forward pass stay for the backward pass. Here a block is fetched at once.
 
-Source: DeepSpeed at commit edaa722, August 2026, `zero/partitioned_param_coordinator.py` (`fetch_sub_module`,
-`__params_to_release`) and `zero/parameter_offload.py`; `zero/stage3.py` for what is pinned in the host's memory.
-Here a block is fetched at once, as a checkpoint's second forward pass and its backward pass share it.
+Source: DeepSpeed at commit edaa722, `zero/partitioned_param_coordinator.py` (`fetch_sub_module`,
+`__params_to_release`), and `zero/stage3.py` for what is pinned in the host's memory.
 """
 
 from __future__ import annotations

@@ -178,12 +178,9 @@ def stays(c: Setup, one: Held) -> bool:
 
 
 def _buckets(c: Setup, elements: Count, parameters: tuple[Parameter, ...]) -> Iterator[Tensor]:
-    """DeepSpeed's buffer for gradients on their way to the host, whole whatever the model is.
+    """DeepSpeed's buffer for gradients on their way out, and below ZeRO-3 one that brings sums back from the host.
 
-    Below ZeRO-3 a second one, of the largest parameter, brings back sums that the host keeps.
-
-    Source: DeepSpeed at commit edaa722, `zero/stage3.py` (`ipg_buckets`) and `zero/stage_1_and_2.py`
-    (`temp_grad_buffer_for_gpu_offload`).
+    Source: `zero/stage3.py` (`ipg_buckets`), `zero/stage_1_and_2.py` (`temp_grad_buffer_for_gpu_offload`).
     """
     dtype = c.precision.compute if c.adaptation.has_adapters else c.gradients
     yield Tensor("reduced.bucket", "buckets", elements, dtype)
