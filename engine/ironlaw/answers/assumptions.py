@@ -85,6 +85,11 @@ def _sentences(c: Setup) -> Iterator[str]:
         f"MFU counts {mfu_rule(c)} operations a token, HFU also what is computed again, against the dense "
         f"{c.precision.product_format} peak. Above it neither is given: causal kernels skip scores that it counts."
     )
+    if c.layout.context > 1:
+        yield (
+            f"{c.layout.context} devices share every sequence; keys and values go around a ring beside attention, as "
+            "Transformer Engine sends them (p2p)."
+        )
     if c.cluster:
         yield (
             f"Nodes of {c.cluster.node_size} devices are joined by {c.cluster.inside.title}, "

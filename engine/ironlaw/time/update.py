@@ -48,7 +48,7 @@ def update_time(c: Setup, stage: Stage) -> tuple[Seconds, Count]:
     seconds = update_bytes(c, stage, fused=fused) / c.chip.streaming
     if c.optimizer.by_matrix:
         orthogonal = sum(newton_schulz_flops(p) * p.count for p in trained_parameters(c, stage) if is_hidden(p))
-        seconds += orthogonal / (c.layout.data if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
+        seconds += orthogonal / (c.layout.peers if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
     return seconds, launches
 
 
@@ -78,7 +78,7 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
         if not apart and tensor.part not in ("frozen", "quantized"):
             sums[tensor.component] += tensor.bytes
-    zero, shares = c.layout.zero, c.layout.data
+    zero, shares = c.layout.zero, c.layout.peers
     weights = sums["parameters"] // (shares if zero in (1, 2) else 1)
     gradients = sums["gradients"] // (shares if zero == 1 else 1)
     updated = sums["master"] or weights
@@ -118,7 +118,7 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
     """
     if c.update.offload == "none" or c.host_link is None:
         return 0.0
-    shares = c.layout.data if c.layout.zero >= 1 else 1
+    shares = c.layout.peers if c.layout.zero >= 1 else 1
     elements = -(-trained_elements(c, stage) // shares)
     rate = c.host_link.achievable
     out = c.gradients.bytes(elements) / rate
