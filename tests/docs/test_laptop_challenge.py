@@ -173,7 +173,10 @@ def test_bar_and_table_sum_to_the_engines_tensors(act: LoadedAct, book: tuple[st
     assert shown["data"]["stack"][-1]["to"] == pytest.approx(total / GB)
     rows = {row["a"]: row["b"] for row in shown["tables"]["memory"]["rows"]}
     texts = [row["b"] for row in shown["tables"]["memory"]["rows"][: len(shown["data"]["stack"])]]
-    together = float(rows["All, each at its fullest"].replace(",", ""))
+    together = float(rows["These together, each at its fullest"].replace(",", ""))
+    [rest] = [float(text.replace("−", "-").replace(",", "")) for title, text in rows.items() if "Passing" in title]
+    [needed] = [float(text.replace(",", "")) for title, text in rows.items() if title.startswith("Needed")]
+    assert together + rest == pytest.approx(needed, abs=0.001)
     assert together == pytest.approx(total / GB, abs=0.005 * len(texts))
     assert together == round(sum(float(text.replace(",", "")) for text in texts), 2), "shown digits add up"
     assert max(row["to"] for row in shown["data"]["stack"]) <= shown["data"]["frame"][1]["gb"]

@@ -11,15 +11,16 @@ import pytest
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import PASTED, is_left, model_of, words_of
+from docs.acts.plan.choices import PASTED, is_left, model_of, setup_of, words_of
 from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TWO_MODELS
+from docs.acts.plan.phases import held
 from docs.acts.plan.take import read, rewrite
 from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import accelerator, estimate, model
+from ironlaw import EngineError, accelerator, estimate, model
 from ironlaw.files import Facts
 from ironlaw.files.logs import read as read_log
 from ironlaw.models.published import published
@@ -40,6 +41,26 @@ def test_a_pasted_file_sets_the_controls() -> None:
     expected = {"model": "meta-llama/Meta-Llama-3-8B", "batch": 2, "sequence": 4096, "accumulate": 4, "method": "qlora"}
     assert {name: words[name] for name in expected} == expected
     assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
+
+
+def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:
+    """No control has them: the plan counts them all the same, with the cards in all, and says what they hold."""
+    run = (
+        "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 "
+        "--tensor-model-parallel-size 2 "
+        "--context-parallel-size 4 --seq-length 32768 --micro-batch-size 1 --use-distributed-optimizer --bf16"
+    )
+    heard = read([run], at(model="meta-llama/Meta-Llama-3.1-405B"))
+    state = State("run", {**START.controls, **heard.controls})
+    assert json.loads(str(heard.controls["more"]))["cp"] == 4
+    layout = setup_of(state).layout
+    assert (layout.devices, layout.data, layout.tensor, layout.context, layout.zero) == (16, 2, 2, 4, 1)
+    assert not any("Context parallelism" in line for line in heard.said)
+    assert "1/4 of every sequence" in held(setup_of(state))
+    assert "8 of them divide optimizer states" in held(setup_of(state))
+    fewer = State("run", {**state.controls, "gpus": 12})
+    with pytest.raises(EngineError, match="a multiple of 8"):
+        setup_of(fewer)
 
 
 @pytest.mark.sampled(6)

@@ -114,6 +114,21 @@ def test_how_many_runs_stand_behind_a_band_is_said(controls: dict[str, Any], few
         assert said in view.success.what
 
 
+def test_a_band_of_the_allocator_alone_says_what_drivers_showed_elsewhere() -> None:
+    told = "no published run like this one tells what the driver shows"
+    alone = at(gpu="rtx-4090")
+    seen, view = estimate(**words_of(alone)).calibrated, ACT.compute(alone)
+    assert seen is not None
+    assert view.success
+    assert not seen.driver.runs
+    assert (told in view.success.what) == (seen.driver.high > estimate(**words_of(alone)).memory_bytes.capacity)
+    successes = (ACT.compute(at(gpu="rtx-4090", batch=batch)).success for batch in range(1, 65))
+    tight = next(success.what for success in successes if success and told in success.what)
+    assert "In runs of other kinds that was up to" in tight
+    known = ACT.compute(START).success
+    assert known is None or told not in known.what
+
+
 def test_a_machines_own_memory_stands_where_the_plan_uses_it() -> None:
     table = ACT.compute(at(method="full", gpus=8, zero=3, offload=True)).tables["answer"]
     (row,) = [one for one in table.rows if "RAM" in str(one["a"])]

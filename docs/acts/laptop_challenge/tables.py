@@ -37,9 +37,14 @@ def memory_table(setting: Setting) -> live.Table:
     """The bar's numbers, the sum, the fullest moment, and the textbook's count."""
     account = ledger(setting)
     rows = [live.row(NAMES[part], gb(size)) for part, size in parts(setting).items()]
-    # The sum of the digits that are shown: a reader who adds them finds the same.
+    # By the digits that are shown: a reader who adds them finds the same.
+    together = sum(round(size / GB, 2) for size in parts(setting).values())
+    others = round(need(setting) / GB, 2) - together
+    rows.append(live.row("These together, each at its fullest", f"{together:,.2f}"))
     rows.append(
-        live.row("All, each at its fullest", f"{sum(round(size / GB, 2) for size in parts(setting).values()):,.2f}")
+        live.row(
+            "Passing tensors and driver, less what is not there at that moment", f"{others:+,.2f}".replace("-", "−")
+        )
     )
     rows.append(live.row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
     if account.host_bytes:

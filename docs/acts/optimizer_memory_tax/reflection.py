@@ -59,8 +59,8 @@ REASON_OPTIONS = (
 REFLECTION = live.Reflection(
     name="mixed-precision",
     text="Static memory is what does not depend on the batch: parameters, gradients, master copy and optimizer state. "
-    "The peak is the fullest moment of a step. With the optimizer, batch and update you have set, going from FP32 to "
-    "mixed precision saves {saving} of the memory needed at the peak, because {reason}.",
+    "The peak is the fullest moment of a step. Keep your optimizer, batch and update, and switch from FP32 to mixed "
+    "precision. Then the memory needed at the peak falls by {saving}, because {reason}.",
     blanks=(live.Blank("saving", "How much", SAVING_OPTIONS), live.Blank("reason", "Why", REASON_OPTIONS)),
     correct=correct_blanks,
 )

@@ -50,7 +50,7 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 """Devices on which nobody trains a language model with PyTorch."""
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
-    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "offload",
+    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "offload",
     "offload_sizes", "eval_batch", "eval_kept", "eval_logits",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
@@ -210,10 +210,16 @@ CONTROLS = (
 )
 
 
+def together_of(at: Mapping[str, Any]) -> int:
+    """Cards that hold one copy of the model, and work on its sequences together."""
+    shared = int(json.loads(str(at["more"]) or "{}").get("cp", 1))
+    return int(at["tp"]) * int(at["pp"]) * shared
+
+
 def words_of(state: live.State) -> dict[str, Any]:
     """The words of the setup at which the controls stand."""
     at = state.controls
-    together = int(at["tp"]) * int(at["pp"])
+    together = together_of(at)
     gpus, pipeline = int(at["gpus"]), int(at["pp"])
     adapters = at["method"] != "full"
     words: dict[str, Any] = {
@@ -233,8 +239,8 @@ def words_of(state: live.State) -> dict[str, Any]:
         "dp": max(gpus // together, 1),
         "tp": at["tp"],
         "pp": pipeline,
-        # Replicas divide states; a single one has nobody to divide them with.
-        "zero": at["zero"] if gpus // together > 1 else 0,
+        # Replicas, and cards that share a sequence, divide states; a single one has nobody to divide them with.
+        "zero": at["zero"] if gpus // (int(at["tp"]) * pipeline) > 1 else 0,
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
@@ -264,7 +270,7 @@ def require_layout(state: live.State) -> None:
     """Refuse cards that groups of the chosen size would not use up. Raises `EngineError`."""
     at = state.controls
     beside = {name: at[name] for name in ("tp", "pp") if int(at[name]) > 1}
-    together = int(at["tp"]) * int(at["pp"])
+    together = together_of(at)
     if int(at["gpus"]) % together:
         why = f"which put {together:,} cards to each copy of the model"
         raise EngineError("gpus", at["gpus"], f"a multiple of {together:,}", beside, why)

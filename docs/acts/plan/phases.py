@@ -33,6 +33,7 @@ STATES = ("optimizer states", "gradients", "weights")
 """What ZeRO's stages 1, 2 and 3 divide beside what the stage before divides."""
 WHY = {
     "dp": "several cards",
+    "cp": "several cards",
     "tp": "several cards",
     "pp": "several cards",
     "execution": "torch.compile",
@@ -136,16 +137,17 @@ def held(asked: Setup) -> str:
     layout = asked.layout
     if layout.devices == 1:
         return ""
-    zero = layout.zero if layout.data > 1 else 0
+    zero = layout.zero if layout.peers > 1 else 0
     shares = [f"1/{layout.tensor} of every matrix"] * (layout.tensor > 1)
     shares += [f"1/{layout.pipeline} of the blocks"] * (layout.pipeline > 1)
+    shares += [f"1/{layout.context} of every sequence"] * (layout.context > 1)
     # As ZeRO's stages divide them, one after the other.
     divided, whole = STATES[:zero], STATES[zero:]
     said = [f"each holds {' and '.join(shares)}"] if shares else []
     if divided:
         gathers = ", with the layers at work gathered whole" if zero == 3 else ""
-        who = "all" if layout.data == layout.devices else f"{layout.data:,} of them"
-        said.append(f"{who} divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
+        who = "all" if layout.peers == layout.devices else f"{layout.peers:,} of them"
+        said.append(f"{who} divide {_listed(divided)}, 1/{layout.peers:,} to a card{gathers}")
     if not shares:
         said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
     elif whole:

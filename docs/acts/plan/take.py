@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 from explorable import live
@@ -69,10 +70,11 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     for word, value in words.items():
         _set(controls, word, value, said)
+    together = prod(int(words.get(word) or 1) for word in ("tp", "pp", "cp"))
     if "dp" in words:
-        gpus = int(words["dp"]) * int(words.get("tp") or 1) * int(words.get("pp") or 1)
+        gpus = int(words["dp"]) * together
         controls["gpus"] = _nearest("gpus", gpus, said)
-    elif int(state.controls["gpus"]) % (together := int(words.get("tp") or 1) * int(words.get("pp") or 1)):
+    elif int(state.controls["gpus"]) % together:
         controls["gpus"] = together
         said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
     if facts.zero is not None:

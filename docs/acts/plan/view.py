@@ -12,6 +12,7 @@ from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
 from ironlaw.answers.assumptions import hourly_price
 from ironlaw.answers.estimate import Estimate
+from ironlaw.answers.expected import Expected
 from ironlaw.answers.peak import MOMENTARY, Peak, moments, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
@@ -126,7 +127,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     why = "" if state.moving else cause(asked, sizes, fullest)
     open_yet = instead(state, verdict, need, room)
     failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
-    success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
+    success = open_yet or (_success(need, room, seen, why) if verdict == "fits" else None)
     said = open_yet.title if open_yet else SAID[verdict]
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
@@ -363,9 +364,20 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _success(need: float, room: float, band: Any, why: str) -> live.Success:
-    said = _band(band) if band else f"The count is {need:.1f} GB"
-    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", why))
+def _success(need: float, room: float, seen: Expected | None, why: str) -> live.Success:
+    said = _band(seen.device_total) if seen else f"The count is {need:.1f} GB"
+    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", _unseen(seen, room), why))
+
+
+def _unseen(seen: Expected | None, room: float) -> str:
+    """What a band hides that rests on the allocator alone: no run like it tells what the driver shows."""
+    if seen is None or seen.driver.runs or seen.driver.high / GB <= room:
+        return ""
+    return (
+        "The band is that of PyTorch's allocator: no published run like this one tells what the driver shows. In runs "
+        f"of other kinds that was up to {seen.driver.high / GB:.1f} GB for such a count, with what the "
+        "allocator keeps and does not use."
+    )
 
 
 def _leaning(room: float, band: Any) -> str:

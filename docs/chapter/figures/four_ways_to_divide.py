@@ -20,7 +20,7 @@ def draw() -> Drawing:
     for number in range(DEVICES):
         part(axes, 0.9 + number * SIDE / DEVICES, 0.3, SIDE / DEVICES, SIDE, str(number + 1))
         part(axes, 7.1, 0.3 + (DEVICES - 1 - number) * SIDE / DEVICES, SIDE, SIDE / DEVICES, str(number + 1))
-    title(axes, 0.9, 0.3, "Tensor: every matrix\nin four strips")
+    title(axes, 0.9, 0.3, "Tensor: every matrix\nin four parts")
     title(axes, 7.1, 0.3, "Pipeline: four groups\nof layers")
     return Drawing(
         figure,

@@ -19,13 +19,16 @@ class Expected:
         step_s: Seconds of a step.
         tokens_per_s: Tokens per second of all devices together; low where steps are long.
         allocated_peak: Bytes of the allocator's peak.
-        device_total: Bytes that the driver shows on the busiest device.
+        device_total: Bytes that the driver shows on the busiest device; where no run like this one reports them, the
+            allocator's peak and what lies outside it.
+        driver: The same by the runs that report them, also where none is like this one. Then its band is the wider one.
     """
 
     step_s: Calibrated
     tokens_per_s: Calibrated
     allocated_peak: Calibrated
     device_total: Calibrated
+    driver: Calibrated
 
 
 def features(c: Setup) -> Features:
@@ -50,7 +53,7 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
         device_total: Bytes of the driver's view by the count.
     """
     time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
-    device = calibrate("device memory", device_total, about)
+    device = driver = calibrate("device memory", device_total, about)
     if not device.runs:
         # No published run like this one reports the driver's view: add to the allocator's peak what lies outside it.
         outside = device_total - allocated_peak
@@ -62,4 +65,4 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
             allocated.sources,
         )
     rate = Calibrated(tokens / time.expected, tokens / time.high, tokens / time.low, time.runs, time.sources)
-    return Expected(time, rate, allocated, device)
+    return Expected(time, rate, allocated, device, driver)

@@ -83,14 +83,14 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
         sequence: Tokens of a sequence; those of the setup when None.
     """
     plans = memory_plans(c)
-    ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
+    ledger = busiest(plans, batch or c.batch, c.own(sequence or c.sequence))
     return _at(c, plans, ledger, _highest(ledger, ledger.plan.front))
 
 
 def moments(c: Setup) -> tuple[Peak, ...]:
     """The same of every moment of the step at which memory may peak, in their order; the fullest is `peak`."""
     plans = memory_plans(c)
-    ledger = busiest(plans, c.batch, c.sequence)
+    ledger = busiest(plans, c.batch, c.own_sequence)
     named: dict[str, list[Candidate]] = {}
     for one in ledger.plan.candidates:
         named.setdefault(one.moment, []).append(one)

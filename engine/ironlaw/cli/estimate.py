@@ -78,7 +78,7 @@ def _phase_lines(phases: Phases | None) -> Iterator[str]:
 def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     """The configuration in one line, without the options that vary."""
     # The heading names what all rows share; the number of devices varies between them.
-    devices = 1 if {"--dp", "--tp", "--pp"} & set(varied) else asked.layout.devices
+    devices = 1 if {"--dp", "--tp", "--pp", "--cp"} & set(varied) else asked.layout.devices
     sequence = getattr(asked, "sequence", None)
     what = "image" if sequence is None else "sequence"
     parts = {
@@ -126,12 +126,14 @@ def _experience(found: Estimate) -> Iterator[str]:
     """What published runs took beyond the physics, which is a lower limit, and the bands in which nine of ten lie."""
     if (seen := found.calibrated) is None:
         return
-    figures = (
+    figures = [
         ("time", seen.step_s, 1e3, "ms"),
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
         ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
         ("process", seen.device_total, 1e-9, "GB"),
-    )
+    ]
+    if not seen.driver.runs:
+        figures.append(("process, by other runs", seen.driver, 1e-9, "GB"))
     rows = [
         (
             name,

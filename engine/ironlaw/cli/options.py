@@ -259,6 +259,7 @@ PARALLEL = (
     Option("--dp", whole(1, 1_000_000), "replicas (1)"),
     Option("--tp", whole(1, 100_000), "devices that share every matrix (1)"),
     Option("--pp", whole(1, 100_000), "pipeline stages (1)"),
+    Option("--cp", whole(1, 100_000), "devices that share every sequence (1)"),
     Option("--sequence-parallel", None, "divide norms and residuals along the sequence"),
     Option("--zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
     Option("--micro-batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),

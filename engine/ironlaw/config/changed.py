@@ -16,11 +16,12 @@ from ironlaw.numerics.precision import precision
 
 _PLACES = {
     "attention": ("attention", "kernel"), "base_format": ("adaptation", "base"), "batch": ("data", "batch"),
-    "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"), "execution": ("framework", "execution"),
-    "keep_logits": ("loss", "kept"), "offload": ("update", "offload"), "offload_sizes": ("update", "buffers"),
-    "optimizer_in_backward": ("update", "in_backward"), "overlap": ("layout", "overlap"), "pp": ("layout", "pipeline"),
-    "rms_norm": ("framework", "rms_norm"), "sequence_parallel": ("layout", "sequence_parallel"),
-    "tp": ("layout", "tensor"), "update": ("update", "kind"), "zero": ("layout", "zero"),
+    "cp": ("layout", "context"), "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"),
+    "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"), "offload": ("update", "offload"),
+    "offload_sizes": ("update", "buffers"), "optimizer_in_backward": ("update", "in_backward"),
+    "overlap": ("layout", "overlap"), "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
+    "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
+    "zero": ("layout", "zero"),
 }  # fmt: skip
 """Where a setup keeps a word's value: the part, and its field."""
 _BY_NAME: Mapping[str, Callable[[str], object]] = {
@@ -35,7 +36,7 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
     """The setup that `ironlaw.setup` makes of a setup's words with these in their place.
 
     Whether its choices go together is not checked: `ironlaw.config.checks.require_possible` does. A word on which
-    others' defaults depend has to come with them; more replicas than one get the chip's usual nodes.
+    others' defaults depend has to come with them; more devices than one get the chip's usual nodes.
 
     Args:
         c: The setup.
@@ -59,7 +60,7 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
             raise KeyError(word)
     if "accumulate" in words:
         parts.setdefault("layout", {})["micro_batches"] = prod(words[word] for word in _PASSES)
-    if "dp" in words and c.cluster is None:
+    if ("dp" in words or "cp" in words) and c.cluster is None:
         from ironlaw.hardware.cluster import cluster
 
         parts["cluster"] = cluster(c.chip)

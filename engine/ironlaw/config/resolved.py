@@ -107,6 +107,16 @@ class Setup:
         return self.data.sequence
 
     @property
+    def own_sequence(self) -> Count:
+        """Tokens of a sequence that one device has."""
+        return self.own(self.data.sequence)
+
+    def own(self, sequence: Count) -> Count:
+        """Tokens that one device has of a sequence of any length, a multiple of twice the devices that share it."""
+        context = self.layout.context
+        return sequence if context == 1 else sequence // context
+
+    @property
     def micro_batches(self) -> Count:
         """Micro-batches of one replica per optimizer step."""
         return self.layout.micro_batches
@@ -194,7 +204,15 @@ class Setup:
     def whole(self) -> Setup:
         """The same model on one device, undivided."""
         layout = replace(
-            self.layout, data=1, tensor=1, pipeline=1, sequence_parallel=False, zero=0, interleave=1, balanced=False
+            self.layout,
+            data=1,
+            tensor=1,
+            pipeline=1,
+            context=1,
+            sequence_parallel=False,
+            zero=0,
+            interleave=1,
+            balanced=False,
         )
         return replace(self, layout=layout, cluster=None)
 
@@ -256,6 +274,7 @@ def _sections(c: Setup, model: Transformer) -> tuple[Section, ...]:
         logits=c.loss.logits,
         # Without one, the older checkpoints have no gradients at all; those who offload see to it too.
         input_gradient=c.checkpointing.reentrant or c.checkpointing.away,
+        context=c.layout.context,
     )
 
 

@@ -76,6 +76,7 @@ def setup(
     balanced: bool = False,
     overlap: bool = True,
     overlap_tensor: bool = False,
+    cp: Count = 1,
     node_size: Count = 8,
     link: str | None = None,
     network: str = DEFAULT_NETWORK,
@@ -133,13 +134,14 @@ def setup(
         tp: Devices that share every matrix.
         pp: Pipeline stages.
         sequence_parallel: Whether norms and residuals are divided along the sequence.
-        zero: What the replicas divide, 0 to 3.
+        zero: What devices with the same parameters divide, 0 to 3.
         micro_batches: Micro-batches of one replica in flight per pass through the pipeline.
         interleave: Model chunks per pipeline stage.
         schedule: `"1f1b"` or `"gpipe"`.
         balanced: Whether embedding and head count as a block each when a pipeline divides the model.
         overlap: Whether data parallelism's collectives run beside the work.
         overlap_tensor: Whether tensor parallelism's do.
+        cp: Devices that share every sequence.
         node_size: Devices per node.
         link: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
@@ -186,6 +188,7 @@ def setup(
         balanced=balanced,
         overlap=overlap,
         overlap_tensor=overlap_tensor,
+        context=cp,
     )
     c = Setup(
         model=transformer,

@@ -121,6 +121,8 @@ def accelerate(document: Document) -> Reading:
         devices=values.count("num_processes", document.get("num_processes")),
         nodes=values.count("num_machines", document.get("num_machines")),
         compute=_precision(document.get("mixed_precision")),  # type: ignore[arg-type]
+        context=_group(document, "parallelism_config_cp_size"),
+        tensor=_group(document, "parallelism_config_tp_size"),
     )
     how, missing = document.get("distributed_type"), []
     inside: dict[str, Any] = {}
@@ -141,6 +143,11 @@ def accelerate(document: Document) -> Reading:
     elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
     return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
+
+
+def _group(document: Document, key: str) -> int | None:
+    """Devices that share sequences or matrices, which accelerate's `ParallelismConfig` says."""
+    return values.count(key, _block(document, "parallelism_config").get(key))
 
 
 def _fsdp(config: Document) -> dict[str, Any]:

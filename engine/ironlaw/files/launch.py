@@ -46,13 +46,13 @@ def uses_deepspeed(c: Setup) -> bool:
 
 def uses_fsdp(c: Setup) -> bool:
     """Whether PyTorch's FSDP divides what the setup does."""
-    return c.layout.data > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
+    return c.layout.peers > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
 
 
 def _keeps_its_formats(c: Setup) -> bool:
     """Whether programs that divide keep the formats: with FSDP accelerate makes FP32 shards, gathered in 16 bits."""
     if c.precision.name == DIVIDED:
-        return (c.layout.data > 1 and c.layout.zero > 0) or c.update.buffers is not None
+        return (c.layout.peers > 1 and c.layout.zero > 0) or c.update.buffers is not None
     return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
 
 
@@ -80,7 +80,7 @@ def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
     optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
-    elsewhere = c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1 or c.update.in_backward
+    elsewhere = c.framework.by_hand or c.layout.together > 1 or c.update.in_backward
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
@@ -153,6 +153,7 @@ def megatron(c: Setup) -> Settings | None:
         "micro-batch-size": c.batch,
         "global-batch-size": c.batch * c.micro_batches * c.replicas,
         "seq-length": c.sequence,
+        **({"context-parallel-size": c.layout.context} if c.layout.context > 1 else {}),
         **shape,
         "hidden-dropout": c.dropout,
         "attention-dropout": c.dropout,
@@ -213,9 +214,9 @@ def _shape(c: Setup) -> Settings | None:
 def deepspeed(c: Setup) -> Settings | None:
     """DeepSpeed's configuration."""
     plain = c.precision.name in (*OF_DEEPSPEED, DIVIDED, "fp32") or c.adaptation.has_adapters
-    alone = c.layout.data == 1 and c.precision.name in OF_DEEPSPEED
+    alone = c.layout.peers == 1 and c.precision.name in OF_DEEPSPEED
     divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
-    if not plain or not divided or not _keeps_its_formats(c) or c.layout.tensor * c.layout.pipeline > 1:
+    if not plain or not divided or not _keeps_its_formats(c) or c.layout.together > 1:
         return None
     if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
         return None  # at these stages its buffers are counted, and they are not those of the setup
@@ -248,7 +249,7 @@ def accelerate(c: Setup) -> Settings | None:
 
     Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
     """
-    if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1 or not _keeps_its_formats(c):
+    if (machines := nodes(c)) is None or c.layout.together > 1 or not _keeps_its_formats(c):
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
     autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")

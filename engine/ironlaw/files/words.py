@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from ironlaw.config.checks import unshared
 from ironlaw.config.choices import Buffers
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import Facts, Format, Reading
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
+from ironlaw.models.transformer import Transformer
 
 SEQUENCE = 2048
 """Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
@@ -94,7 +96,11 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
         words["model"] = from_config(config, str(name))
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
     assumed += _by_default(facts, silent - given.keys())
-    words |= _division(facts, {**facts.said(), **given}, assumed) | _offload(facts, given.get("model", words["model"]))
+    model = given.get("model") or words["model"]
+    if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
+        assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
+        facts = replace(facts, context=None)
+    words |= _division(facts, {**facts.said(), **given}, assumed) | _offload(facts, model)
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
         raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
@@ -113,7 +119,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 
 def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
     """What a checkpoint and the model do not have of each other; nothing where they agree."""
-    m = by_name(model) if isinstance(model, str) else model
+    m = _model(model)
     found = checkpoints.audit(tensors, m)
     if not (found.unexplained or found.absent):
         return ""
@@ -122,6 +128,10 @@ def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
         f"{len(found.unexplained)} of its tensors are no part of that model, and {len(found.absent)} of the model are "
         "not in it. Of a checkpoint in several files add every header."
     )
+
+
+def _model(model: Any) -> Transformer:
+    return by_name(model) if isinstance(model, str) else model
 
 
 def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
@@ -247,16 +257,17 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
 def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:
     """How many devices share what, and how often a step accumulates."""
     tensor, pipeline = said.get("tp", facts.tensor) or 1, said.get("pp", facts.pipeline) or 1
-    replicas = _replicas(facts.devices, tensor * pipeline)
+    context = said.get("cp", facts.context) or 1
+    replicas = _replicas(facts.devices, tensor * pipeline * context)
     if facts.devices is None and facts.zero:
         assumed.append("One device: no file says how many there are.")
     accumulate = facts.accumulate
     if facts.global_batch is not None and accumulate is None:
         accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
-    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline}
+    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
     # A pipeline's passes are its micro-batches; without one they accumulate.
     found["micro_batches" if pipeline > 1 else "accumulate"] = accumulate
-    if (replicas or 1) > 1:
+    if (replicas or 1) * context > 1:
         found["zero"] = facts.zero
         if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
             found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
@@ -311,7 +322,7 @@ def _not_counted(facts: Facts) -> list[str]:
     """What the engine does not count of how a job is divided, a sentence each."""
     found = [
         f"{what} over {value} devices is not counted: the answer is for one."
-        for what, value in (("Context parallelism", facts.context), ("Expert parallelism", facts.expert))
+        for what, value in (("Expert parallelism", facts.expert),)
         if (value or 1) > 1
     ]
     if facts.runtime != "deepspeed":

@@ -38,7 +38,7 @@ def evaluated(
         return Candidate(name, size + as_size(resident + step.whole.at(name)), piece)
 
     logits = _logits(c, sections[-1][0]) if sections[-1][0].name == "head" else NOTHING
-    before = logits * (c.layout.data * max(about.kept - 1, 0))
+    before = logits * (c.layout.peers * max(about.kept - 1, 0))
     eager = not c.framework.compiled
     casts = total(one.casts * (part.count * eager) for part, one in sections if part.name == "block")
     for part, one in sections:
@@ -52,7 +52,7 @@ def evaluated(
             yield from (at("block", others + size) for size in _passing(part, eager=eager))
     if about.kept and logits.terms:
         # Gathered, and joined to those before them.
-        joined = 2 * about.kept * c.layout.data if about.kept > 1 else c.layout.data + (c.layout.data > 1)
+        joined = 2 * about.kept * c.layout.peers if about.kept > 1 else c.layout.peers + (c.layout.peers > 1)
         yield at("logits", logits * joined)
 
 

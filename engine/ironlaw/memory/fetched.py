@@ -16,7 +16,7 @@ from ironlaw.core.units import Count
 
 def is_fetched(c: Setup) -> bool:
     """Whether DeepSpeed fetches weights: they live in the host's memory, or devices divide them."""
-    divided = c.layout.data > 1 and c.layout.zero == 3
+    divided = c.layout.peers > 1 and c.layout.zero == 3
     return c.update.buffers is not None and (divided or c.update.offload == "parameters")
 
 

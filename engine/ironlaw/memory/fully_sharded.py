@@ -76,7 +76,7 @@ class FullySharded:
 
 def is_fully_sharded(c: Setup) -> bool:
     """Whether PyTorch divides the parameters among the replicas."""
-    return c.layout.data > 1 and c.layout.zero == 3 and not c.framework.by_hand and not c.update.buffers
+    return c.layout.peers > 1 and c.layout.zero == 3 and not c.framework.by_hand and not c.update.buffers
 
 
 def fully_sharded(c: Setup, stage: Stage) -> FullySharded:

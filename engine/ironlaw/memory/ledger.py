@@ -48,11 +48,17 @@ def training_memory(asked: Setup | str | Transformer | None = None, *words: Any,
         EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
-    return busiest(memory_plans(c), c.batch, c.sequence)
+    return busiest(memory_plans(c), c.batch, c.own_sequence)
 
 
 def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> MemoryLedger:
-    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point."""
+    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point.
+
+    Args:
+        plans: Of a setup's stages.
+        batch: Sequences in a micro-batch.
+        sequence: Tokens of a sequence that one device has (`Setup.own`).
+    """
     ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
     return max(ledgers, key=lambda ledger: _scalar(ledger.device_total)) if len(ledgers) > 1 else ledgers[0]
 
@@ -138,7 +144,7 @@ def _evaluation(
     if c.evaluation is None:
         return
     # After an update all gradients are freed, but for those in buffers that stay.
-    stay = c.framework.by_hand or (c.layout.data > 1 and c.layout.zero >= 2)
+    stay = c.framework.by_hand or (c.layout.peers > 1 and c.layout.zero >= 2)
     made = [t for t in static_tensors(c, stage) if t.component == "gradients" and t.place == "device"]
     there = sum(t.bytes for t in made if t.part != "sum") - step.gradients
     resident = step.resident - (0 if stay else there)
@@ -169,7 +175,7 @@ def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
         return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
     one = working_set(part, c.gradients, "accrue", policy=policy)
-    left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
+    left = -(-one.gradients(1, 1) // c.layout.peers) if _reduced_once(c) else 0
     return replace(one, gradients=as_size(left))
 
 
@@ -182,7 +188,7 @@ def _gradient_fate(c: Setup) -> GradientFate:
         return "dropped"
     # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
     # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.
-    sharded = c.layout.data > 1 and c.layout.zero >= 2
+    sharded = c.layout.peers > 1 and c.layout.zero >= 2
     outlive = sharded or c.framework.by_hand or c.micro_batches > 1 or c.precision.accumulation is not None
     return "present" if outlive else "accrue"
 
@@ -191,7 +197,7 @@ def _update_bytes(c: Setup, stage: Stage) -> Bytes:
     """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused)."""
     if c.update.kind == "fused" or c.update.offload != "none":
         return 0
-    share = c.layout.data if c.layout.zero >= 1 else 1
+    share = c.layout.peers if c.layout.zero >= 1 else 1
     shards = [(-(-p.elements // share), p.count) for p in trained_parameters(c, stage)]
     if c.optimizer.by_matrix:
         hidden = max((p.elements for p in trained_parameters(c, stage) if is_hidden(p)), default=0)

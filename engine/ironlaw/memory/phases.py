@@ -98,7 +98,11 @@ def require_played(c: Setup) -> None:
     """
     beside = {"phases": True}
     if c.devices > 1:
-        name, ways = next((n, w) for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("pp", 0)) if w != 1)
+        name, ways = next(
+            (n, w)
+            for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("cp", c.layout.context), ("pp", 0))
+            if w != 1
+        )
         raise EngineError(name, ways or c.layout.pipeline, (1,), beside)
     for what, value, allowed in (
         ("execution", c.framework.execution, "eager"),

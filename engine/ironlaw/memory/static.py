@@ -16,6 +16,8 @@ from ironlaw.models.transformer import Parameter, Transformer, layer_parameters
 from ironlaw.numerics.dtypes import DType
 
 EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
+_DIVIDING = (["data"], ["data", "context"])
+"""The groups that divide states, without and with context parallelism."""
 NEVER_DIVIDED = 4
 """The stage of ZeRO that divides what none divides."""
 
@@ -100,7 +102,7 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients. Precisions
     # that sum gradients in FP32 beside 16-bit weights are those of other programs, which keep a copy.
     buffers, fetches = update.buffers, is_fetched(c)
-    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand and not buffers
+    fsdp = layout.peers > 1 and layout.zero == 3 and not c.framework.by_hand and not buffers
     mixed = precision.gradients == precision.weights and not precision.accumulation
     shards = precision.master if fsdp and mixed else None
 
@@ -114,9 +116,9 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         place: Place,
         part: str = "",
     ) -> Tensor:
-        sharded = layout.data > 1 and layout.zero >= zero
+        sharded = layout.peers > 1 and layout.zero >= zero
         share = _share(c, p, elements) if sharded else elements
-        groups = (["tensor"] if layout.tensor > 1 else []) + (["data"] if sharded else [])
+        groups = (["tensor"] if layout.tensor > 1 else []) + (_DIVIDING[layout.context > 1] if sharded else [])
         return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
 
     for one in kept:
@@ -156,13 +158,13 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
             yield from _live(c, stage, kept)
         return
     # PyTorch's DDP, as it comes, copies all gradients into buckets.
-    if layout.data > 1 and layout.zero == 0 and c.framework.name == "torch":
+    if layout.peers > 1 and layout.zero == 0 and c.framework.name == "torch":
         for p in parameters:
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
-    if (layout.data > 1 and layout.zero >= 2) or update.offload == "gradients":
+    if (layout.peers > 1 and layout.zero >= 2) or update.offload == "gradients":
         for p in _largest_layer(c, stage.model, parameters):
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
-    if layout.data > 1 and layout.zero == 3:
+    if layout.peers > 1 and layout.zero == 3:
         # The block at work and the next one, fetched ahead.
         for one in block_held(c, stage):
             yield Tensor(f"{one.parameter.name}.gathered", "gathered", *_stored(c, one), 2)
@@ -205,11 +207,11 @@ def _live(c: Setup, stage: Stage, kept: Iterable[Held]) -> Iterator[Tensor]:
 
 
 def _share(c: Setup, p: Parameter, elements: Count) -> Count:
-    """What the fullest device has of a tensor that the replicas divide.
+    """What the fullest device has of a tensor that those with the same parameters divide.
 
     FSDP2 divides rows. An adapter may have fewer of them than there are replicas: a device then has a whole one.
     """
-    devices, rows = c.layout.data, p.shape[0]
+    devices, rows = c.layout.peers, p.shape[0]
     if c.layout.zero == 3 and not c.adaptation.everything and elements == p.elements:
         return -(-rows // devices) * (elements // rows)
     return -(-elements // devices)

@@ -171,7 +171,7 @@ class MemoryLedger:
     Attributes:
         plan: All that does not depend on batch and sequence.
         batch: Sequences in the micro-batch.
-        sequence: Tokens in a sequence.
+        sequence: Tokens of a sequence that one device has.
     """
 
     plan: MemoryPlan

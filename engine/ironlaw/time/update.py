@@ -49,7 +49,7 @@ def update_time(c: Setup, stage: Stage) -> tuple[Seconds, Count]:
     seconds = update_bytes(c, stage, fused=fused) / c.chip.streaming
     if c.optimizer.by_matrix:
         orthogonal = sum(newton_schulz_flops(p) * p.count for p in trained_parameters(c, stage) if is_hidden(p))
-        seconds += orthogonal / (c.layout.data if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
+        seconds += orthogonal / (c.layout.peers if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
     return seconds, launches
 
 
@@ -79,7 +79,7 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
         if not apart and tensor.part not in ("frozen", "quantized"):
             sums[tensor.component] += tensor.bytes
-    zero, shares = c.layout.zero, c.layout.data
+    zero, shares = c.layout.zero, c.layout.peers
     weights = sums["parameters"] // (shares if zero in (1, 2) else 1)
     gradients = sums["gradients"] // (shares if zero == 1 else 1)
     updated = sums["master"] or weights
@@ -119,7 +119,7 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
     """
     if c.update.offload == "none" or c.host_link is None:
         return 0.0
-    shares = c.layout.data if c.layout.zero >= 1 else 1
+    shares = c.layout.peers if c.layout.zero >= 1 else 1
     elements = -(-trained_elements(c, stage) // shares)
     rate = c.host_link.achievable
     out = c.gradients.bytes(elements) / rate
@@ -149,6 +149,6 @@ def fetch_seconds(c: Setup, stage: Stage, passes: Count, forward: Seconds, backw
     away = [t for t in static_tensors(c, stage) if t.component == "parameters" and t.place == "host"]
     size, elements = sum(t.bytes for t in away), sum(t.elements * t.count for t in away)
     each = size * passes / c.host_link.achievable
-    shares = c.layout.data if c.layout.zero == 3 else 1
+    shares = c.layout.peers if c.layout.zero == 3 else 1
     again = 1 - min(kept_between(c) / max(elements * shares, 1), 1)
     return maximum(each - forward, 0.0) + maximum(each * again - backward, 0.0)

@@ -70,6 +70,8 @@ export function tellingCrashes(driver, end, crashed) {
 }
 
 const POLL_MS = 25;
+/** How long a page may take for what it does, on a machine that is busy with other things; the limit only ends what hangs. */
+export const WAIT_MS = 60_000;
 /** How many times a click is repeated when the element moves away under the pointer. */
 const MISSES = 5;
 export const DESKTOP = { width: 1280, height: 900 };
@@ -196,7 +198,7 @@ export class Browser {
    * Waits until an element is rendered, or until a function of the page returns something true; returns that.
    * @param {Locator | (() => unknown)} target @param {number} [timeout] milliseconds @param {string} [what] for the message
    */
-  async waitFor(target, timeout = 10_000, what = "") {
+  async waitFor(target, timeout = WAIT_MS, what = "") {
     const deadline = Date.now() + timeout;
     for (;;) {
       /** @type {unknown} */

@@ -104,10 +104,11 @@ export function clickTarget(element) {
     target.scrollIntoView({ block, behavior: "instant" });
   }
   Object.assign(window, { pointerMissed: false });
-  /** @param {PointerEvent} pointer */
-  const hits = ({ clientX, clientY }) => {
+  /** Something may have opened over the target, such as a list of completions: being at its place is not enough. @param {PointerEvent} pointer */
+  const hits = ({ clientX, clientY, target: at }) => {
     const { left, right, top, bottom } = target.getBoundingClientRect();
-    return left - 1 <= clientX && clientX <= right + 1 && top - 1 <= clientY && clientY <= bottom + 1;
+    const inside = left - 1 <= clientX && clientX <= right + 1 && top - 1 <= clientY && clientY <= bottom + 1;
+    return inside && at instanceof Node && (target.contains(at) || at.contains(target));
   };
   const once = { capture: true, once: true };
   /** @param {PointerEvent} down */

@@ -27,7 +27,7 @@ import {
   verdict,
   verdictShown,
 } from "./act_page.mjs";
-import { DESKTOP } from "../harness/browser.mjs";
+import { DESKTOP, WAIT_MS } from "../harness/browser.mjs";
 import { FULL } from "../harness/world.mjs";
 import { startWasEnough } from "./loading.mjs";
 
@@ -173,7 +173,7 @@ export function actTests({ everywhere, once, widely, full }) {
       await browser.click(lockButton);
       await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
       if (await browser.has(revealButton)) await browser.click(revealButton);
-      await browser.waitFor("live-act[data-playing] .il-skip:not([hidden])", 20_000, `${page}: the reveal to be played`);
+      await browser.waitFor("live-act[data-playing] .il-skip:not([hidden])", WAIT_MS, `${page}: the reveal to be played`);
       await new Promise((done) => setTimeout(done, 600));
       const { skip, header, seen } = await browser.eval((mark) => {
         const box = (/** @type {string} */ what) => /** @type {Element} */ (document.querySelector(what)).getBoundingClientRect();
@@ -292,13 +292,13 @@ export function actTests({ everywhere, once, widely, full }) {
     await instrumentsOpen(browser);
     await browser.click(revealButton);
     // A move while the reveal is played: the verdict that stays is on the new state, not on the one that was revealed.
-    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
+    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, WAIT_MS, "the first vector to enter");
     const laptop = position("Context", "Laptop");
     await browser.of(laptop, (radio) => {
       radio.checked = true;
       radio.dispatchEvent(new Event("change", { bubbles: true }));
     });
-    await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), 20_000, "the play to end");
+    await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), WAIT_MS, "the play to end");
     await verdictShown(browser);
     await new Promise((done) => setTimeout(done, 100));
     assert.match(await browser.of(verdict, (place) => place.textContent), /RTX 4060/);
@@ -327,7 +327,7 @@ export function actTests({ everywhere, once, widely, full }) {
       choose(radio);
     });
     await browser.waitFor(() => "back" in window);
-    await browser.waitFor(() => document.querySelector('live-act [data-slot="headline-value"]')?.textContent === /** @type {any} */ (window).first, 10_000, "the number of the first state");
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="headline-value"]')?.textContent === /** @type {any} */ (window).first, WAIT_MS, "the number of the first state");
 
     await browser.of(verdict, (place) => {
       Object.assign(window, { said: [] });
@@ -376,7 +376,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal((2 * dragged) % 1, 0, "in steps of half a GB");
     assert.equal(await browser.of(scale, (input) => input.getAttribute("aria-valuetext")), `${dragged} GB`);
     await browser.click(lockButton);
-    await browser.waitFor('live-act [data-slot="controls"]:not([disabled])', 5000, "the instruments to unlock");
+    await browser.waitFor('live-act [data-slot="controls"]:not([disabled])', WAIT_MS, "the instruments to unlock");
     assert.equal(await browser.of(scale, (input) => input.matches(":disabled")), true, "a locked prediction cannot be dragged");
     await browser.click(revealButton);
     await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, START_LIMIT_MS);

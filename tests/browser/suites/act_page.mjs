@@ -1,5 +1,6 @@
 // Act 1 as a reader handles it: the parts of the scene by their roles and names.
 // @ts-check
+import { WAIT_MS } from "../harness/browser.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -62,12 +63,12 @@ export async function follow(browser, address) {
     article?.append(link);
     link.click();
   }, address);
-  await browser.waitFor(() => !document.querySelector("[data-left]"), 10_000, `instant navigation to ${address}`);
+  await browser.waitFor(() => !document.querySelector("[data-left]"), WAIT_MS, `instant navigation to ${address}`);
 }
 
 /** @param {Browser} browser */
 export async function actReady(browser) {
-  await browser.waitFor('live-act[data-ready="true"]', 10_000, "the act's code");
+  await browser.waitFor('live-act[data-ready="true"]', WAIT_MS, "the act's code");
 }
 
 /** Waits until the instruments are open and Python has drawn the first live view. @param {Browser} browser */

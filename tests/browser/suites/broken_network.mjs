@@ -1,6 +1,7 @@
 // A bad network: a download that ends half-way or never, a sign-in page, files that a new release has removed.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { ACT, actReady, answerBox, openAct, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
@@ -145,7 +146,7 @@ export function brokenNetworkTests({ once, widely, full }) {
     const trouble = "live-act > [data-il-late]";
     server.fault({ path: ACT_CODE, half: "cut" });
     await browser.open(server.base + ACT);
-    await browser.waitFor(trouble, 10_000, "the act to say that its program is missing");
+    await browser.waitFor(trouble, WAIT_MS, "the act to say that its program is missing");
     assert.match(await browser.text(trouble), /^The program of this part could not be downloaded\. ?Retry$/);
     server.lose(true);
     await browser.click({ role: "button", name: "Retry", within: trouble });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { REPOSITORY } from "../harness/site.mjs";
 
 const CLAIMS = "claims/";
@@ -29,7 +30,7 @@ function said(browser) {
 
 /** @param {Browser} browser */
 async function ready(browser) {
-  await browser.waitFor("il-claims form:not([hidden])", 10_000, "the filter");
+  await browser.waitFor("il-claims form:not([hidden])", WAIT_MS, "the filter");
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */

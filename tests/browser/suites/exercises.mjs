@@ -1,6 +1,7 @@
 // Exercises in code, and what a snippet shows, shares and completes.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { pagesWith } from "../harness/site.mjs";
 import { START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet, snippetWith } from "./snippet_page.mjs";
@@ -31,7 +32,7 @@ export function exerciseTests({ everywhere, widely, once }) {
   widely("exercises: a try that fails says why, a hint is counted, the solution opens after a try, a solved one stays in the ledger", async (all) => {
     const { browser, server } = all;
     await browser.open(server.base + PAGE);
-    await browser.waitFor(`${EXERCISE}[data-ready="true"]`, 10_000, "the exercise");
+    await browser.waitFor(`${EXERCISE}[data-ready="true"]`, WAIT_MS, "the exercise");
     const snippet = new Snippet(browser, "exercise-optimizer-bytes");
     await snippet.ready();
     const press = (/** @type {string} */ name) => browser.click({ role: "button", name, exact: true, within: EXERCISE });
@@ -45,9 +46,9 @@ export function exerciseTests({ everywhere, widely, once }) {
     assert.equal(await said(), "0 of 7 tests pass.");
     assert.match(await browser.text(`${EXERCISE} [data-slot="checks"]`), /state_bytes\(10, "adam"\) gives None/);
     await press("Hint");
-    await browser.waitFor(`${EXERCISE} [data-slot="hints"] li`, 10_000, "the hint");
+    await browser.waitFor(`${EXERCISE} [data-slot="hints"] li`, WAIT_MS, "the hint");
     await press("Solution");
-    await browser.waitFor(`${EXERCISE} [data-slot="solution"] pre`, 10_000, "the solution");
+    await browser.waitFor(`${EXERCISE} [data-slot="solution"] pre`, WAIT_MS, "the solution");
 
     await snippet.write(SOLVED);
     await press("Check");
@@ -55,7 +56,7 @@ export function exerciseTests({ everywhere, widely, once }) {
     assert.equal(await said(), "All 7 tests pass. Solved.");
 
     await browser.open(`${server.base}lab/ledger/`);
-    await browser.waitFor("live-ledger h2", 10_000, "the ledger");
+    await browser.waitFor("live-ledger h2", WAIT_MS, "the ledger");
     const ledger = await browser.text("live-ledger");
     assert.match(ledger, /Exercise: The bytes of an optimizer\s+Solved/);
     assert.match(ledger, /Tries\s+2, solution seen before it was solved/);
@@ -71,7 +72,7 @@ export function exerciseTests({ everywhere, widely, once }) {
 
     await snippet.write(`type("Hostile", (), {"_repr_html_": lambda self: """<p>shown</p>${HOSTILE}"""})()`);
     await snippet.run();
-    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("<p>shown</p>"), 10_000, "the frame");
+    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("<p>shown</p>"), WAIT_MS, "the frame");
     assert.match(await inFrame(browser, snippet.host), /shown/);
     const [, left = ""] = (await srcdoc(browser, snippet.host)).split("<body>");
     assert.equal(left.replace(/<style>body\{[\w :;%,-]*\}<\/style>/, ""), '<p>shown</p><img><svg></svg><img><svg><g id="again"></g><clipPath id="clip"><path></path></clipPath></svg></body></html>');
@@ -90,7 +91,7 @@ export function exerciseTests({ everywhere, widely, once }) {
     // Browsers write one style in different words.
     const parts = (/** @type {string} */ html) => html.replace(/<style>.*?<\/style>| style="[^"]*"/gs, "");
     assert.equal(parts(kept), parts(HARMLESS));
-    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("style"), 10_000, "the frame to be fitted");
+    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("style"), WAIT_MS, "the frame to be fitted");
     const looks = await browser.of(`${snippet.host} iframe`, (frame) => {
       const root = /** @type {Document} */ (/** @type {HTMLIFrameElement} */ (frame).contentDocument);
       const look = (/** @type {string} */ selector) => getComputedStyle(/** @type {Element} */ (root.querySelector(selector)));
@@ -112,14 +113,14 @@ export function exerciseTests({ everywhere, widely, once }) {
     await browser.open("about:blank");
     await browser.open(`${server.base}${page}#code=1.table.${theirs}`);
     const note = `${snippet.host} .il-snippet__link`;
-    await browser.waitFor(`${note} [role="alert"]`, 20_000, "the sentence");
+    await browser.waitFor(`${note} [role="alert"]`, WAIT_MS, "the sentence");
     assert.match(await browser.text(note), /came with a link.*It runs only when you press Run/);
     assert.match(await snippet.code(), /print\('theirs'\)/);
     assert.equal(await browser.text(`${snippet.host} [data-slot="state"]`), "edited, not run");
     assert.equal(await browser.has(`${snippet.host} img`), false);
     assert.equal(await snippet.run(), "theirs");
     await browser.click({ role: "button", name: "Back to my code", within: snippet.host });
-    await browser.waitFor(() => !location.hash, 5000, "the link to go");
+    await browser.waitFor(() => !location.hash, WAIT_MS, "the link to go");
     assert.equal(await snippet.run(), "mine");
     await browser.reload();
     await snippet.ready();
@@ -141,7 +142,7 @@ export function exerciseTests({ everywhere, widely, once }) {
       input.dispatchEvent(new Event("change", { bubbles: true }));
     }, snippet.host);
     const place = `${snippet.host} [data-slot="file"]`;
-    await browser.waitFor(() => /my works\.bib/.test(document.querySelector('[data-slot="file"]')?.textContent ?? ""), 5000, "the file");
+    await browser.waitFor(() => /my works\.bib/.test(document.querySelector('[data-slot="file"]')?.textContent ?? ""), WAIT_MS, "the file");
     assert.match(await browser.text(place), /is read as references\.bib when you press Run\. It stays in this browser/);
     assert.equal(await snippet.run(), "1066 #");
     await browser.click({ role: "button", name: "Use the page's file", within: snippet.host });
@@ -156,16 +157,16 @@ export function exerciseTests({ everywhere, widely, once }) {
     await snippet.run();
     await snippet.write("math.sq");
     await browser.press("Control+Space");
-    await browser.waitFor(".cm-tooltip-autocomplete li", 20_000, "the names");
+    await browser.waitFor(".cm-tooltip-autocomplete li", WAIT_MS, "the names");
     await browser.press("ArrowDown");
     await browser.press("Enter");
-    await browser.waitFor(() => !document.querySelector(".cm-tooltip-autocomplete"), 5000, "the list to close");
+    await browser.waitFor(() => !document.querySelector(".cm-tooltip-autocomplete"), WAIT_MS, "the list to close");
     assert.match(await snippet.code(), /^math\.i?sqrt$/);
     await browser.type("(");
-    await browser.waitFor(".il-signature", 20_000, "the signature");
+    await browser.waitFor(".il-signature", WAIT_MS, "the signature");
     assert.match(await browser.text(".il-signature"), /sqrt\(/);
     await browser.press("Escape");
-    await browser.waitFor(() => !document.querySelector(".il-signature"), 5000, "the signature to close");
+    await browser.waitFor(() => !document.querySelector(".il-signature"), WAIT_MS, "the signature to close");
     await browser.press("Tab");
     assert.equal(await browser.eval(() => Boolean(document.activeElement?.closest(".cm-editor"))), false);
   });
@@ -189,6 +190,6 @@ function srcdoc(browser, host) {
 
 /** @param {import("../harness/browser.mjs").Browser} browser @param {string} host */
 async function inFrame(browser, host) {
-  await browser.waitFor(() => (/** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent ?? "") !== "", 10_000, "the frame's document");
+  await browser.waitFor(() => (/** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent ?? "") !== "", WAIT_MS, "the frame's document");
   return browser.of(`${host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).contentDocument?.body.textContent ?? "");
 }

@@ -1,6 +1,7 @@
 // Figures that move: every state was drawn at build; a slider, a button or a drag on the picture shows another.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { FULL } from "../harness/world.mjs";
 
 const HOME = "live-figure";
@@ -79,7 +80,7 @@ export function figureTests({ everywhere, once }) {
 
 /** @param {import("../harness/browser.mjs").Browser} browser @param {string} before */
 async function changed(browser, before) {
-  const until = Date.now() + 10_000;
+  const until = Date.now() + WAIT_MS;
   while ((await browser.of(`${HOME} [data-slot=readings]`, (place) => place.innerText)) === before) {
     assert.ok(Date.now() < until, `the readings stay ${before}`);
     await new Promise((wake) => setTimeout(wake, 20));

@@ -1,6 +1,7 @@
 // Ledgers that somebody made to do harm: in the browser's storage, which other code of the same host can write to, and in links.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { LEDGER, ledgerButton, ledgerDocument } from "./lab_page.mjs";
 
 /** @param {string} page  the page that the entry names as that of its act */
@@ -77,7 +78,7 @@ export function hostileLedgerTests({ once }) {
       new MutationObserver((changes) => (times.drawn += changes.length)).observe(acts, { childList: true });
     });
     await browser.click(ledgerButton("Merge into mine"));
-    await browser.waitFor(() => !document.querySelector('live-ledger [data-action="merge"]'), 10_000, "the acts of the link to be merged");
+    await browser.waitFor(() => !document.querySelector('live-ledger [data-action="merge"]'), WAIT_MS, "the acts of the link to be merged");
     assert.equal(await browser.eval(() => /** @type {{times: {drawn: number}}} */ (/** @type {unknown} */ (window)).times.drawn), 1);
   });
 }

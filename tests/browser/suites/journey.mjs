@@ -1,6 +1,7 @@
 // A reader's whole way through one act, by keyboard, and to other pages and back: the one long test that every engine runs.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { describeLocator } from "../harness/locate.mjs";
 import {
   actReady,
@@ -103,7 +104,7 @@ export function journeyTests({ everywhere }) {
 
     await browser.click(resetButton);
     await browser.click(confirmReset);
-    await browser.waitFor('live-act [data-slot="controls"][disabled]', 5000, "the instruments to lock again");
+    await browser.waitFor('live-act [data-slot="controls"][disabled]', WAIT_MS, "the instruments to lock again");
     assert.equal(await browser.text(verdict), "");
     assert.deepEqual(await positions(browser), atFirst);
     await browser.reload();

@@ -1,6 +1,7 @@
 // Memory that is freed: that of an act that was removed, and what the theme keeps of pages that were left.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { actReady, chartSays, openAct, predict, set } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -62,7 +63,7 @@ const leftOver = (browser) =>
 
 /** Waits for the page of an address; says whether the document is still the first. @param {Browser} browser @param {string} url */
 async function arrived(browser, url) {
-  const until = Date.now() + 10_000;
+  const until = Date.now() + WAIT_MS;
   for (;;) {
     const [there, same] = await browser.eval(
       (wanted) => [location.href === wanted && document.querySelector('link[rel="canonical"]')?.getAttribute("href")?.endsWith(new URL(wanted).pathname.split("/").slice(-2).join("/")), "sameDocument" in window],

@@ -1,6 +1,7 @@
 // The planner: files are pasted and dropped, changes are found and made, the plan stands in the address, nothing of a file leaves.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { FULL } from "../harness/world.mjs";
 import { readFileSync } from "node:fs";
 import { inflateRawSync } from "node:zlib";
@@ -58,7 +59,7 @@ export function planTests({ widely, once, full }) {
     await answered(browser, before);
     assert.match(await browser.text(`${ACT} .il-reader__texts`), /axolotl/);
     const shown = await headline(browser);
-    await browser.waitFor(() => location.hash.startsWith("#state=1.plan."), 10_000, "the plan in the address");
+    await browser.waitFor(() => location.hash.startsWith("#state=1.plan."), WAIT_MS, "the plan in the address");
     const address = await browser.eval(() => location.href);
     const link = inflateRawSync(Buffer.from(address.split("#state=1.plan.")[1] ?? "", "base64url")).toString();
     assert.match(link, /"rank":32/);
@@ -72,7 +73,7 @@ export function planTests({ widely, once, full }) {
     assert.match(await browser.text(`${ACT} .il-comparison`), /Kept Now/);
 
     await browser.eval(() => document.querySelector("live-act .il-exports")?.toggleAttribute("open"));
-    await browser.waitFor(`${ACT} .il-export pre`, 20_000, "the exports");
+    await browser.waitFor(`${ACT} .il-export pre`, WAIT_MS, "the exports");
     const exports = await browser.text(`${ACT} .il-exports`);
     assert.match(exports, /python -m ironlaw estimate .*--gpu rtx-4060/);
     assert.ok(!exports.includes(SECRET), "in an export");
@@ -82,7 +83,7 @@ export function planTests({ widely, once, full }) {
     await browser.open(address);
     await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
     await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "the linked plan");
-    await browser.waitFor(() => /** @type {HTMLSelectElement | null} */ (document.querySelector('select[data-menu="optimizer"]'))?.selectedOptions[0]?.text === "adamw-8bit", 20_000, "the controls of the link");
+    await browser.waitFor(() => /** @type {HTMLSelectElement | null} */ (document.querySelector('select[data-menu="optimizer"]'))?.selectedOptions[0]?.text === "adamw-8bit", WAIT_MS, "the controls of the link");
     await same(browser, shown);
   });
 
@@ -100,7 +101,7 @@ export function planTests({ widely, once, full }) {
     await browser.of(boxOf("sequence"), (box) => box.select());
     await browser.type("2047");
     await browser.press("Enter");
-    await browser.waitFor(() => document.querySelector('input[data-slider="sequence"]')?.getAttribute("aria-valuetext") === "2,047", 10_000, "the typed length");
+    await browser.waitFor(() => document.querySelector('input[data-slider="sequence"]')?.getAttribute("aria-valuetext") === "2,047", WAIT_MS, "the typed length");
     await browser.waitFor(`${ACT} .il-suggestions__list button`, 60_000, "a change that helps");
     const change = await browser.text(`${ACT} .il-suggestions__list li:first-child`);
     assert.match(change, /GB (less|more), /);
@@ -239,15 +240,15 @@ export function planTests({ widely, once, full }) {
       box.value = text;
     }, "nothing that anybody knows");
     await browser.click({ role: "button", name: "Read it", within: ACT });
-    await browser.waitFor(() => (document.querySelector(".il-reader .il-problem")?.textContent ?? "") !== "", 20_000, "why it cannot be read");
+    await browser.waitFor(() => (document.querySelector(".il-reader .il-problem")?.textContent ?? "") !== "", WAIT_MS, "why it cannot be read");
     assert.equal(await browser.of(BOX, (box) => box.value), "nothing that anybody knows");
     await paste(browser, OUT_OF_MEMORY);
-    await browser.waitFor(() => /out of memory/.test(document.querySelector(".il-reader__texts")?.textContent ?? ""), 20_000, "the message");
-    await browser.waitFor(() => /It asked for\s*2\.49 GB/.test(document.querySelector('[data-table="message"]')?.textContent ?? ""), 20_000, "what the message asked for, beside the plan");
+    await browser.waitFor(() => /out of memory/.test(document.querySelector(".il-reader__texts")?.textContent ?? ""), WAIT_MS, "the message");
+    await browser.waitFor(() => /It asked for\s*2\.49 GB/.test(document.querySelector('[data-table="message"]')?.textContent ?? ""), WAIT_MS, "what the message asked for, beside the plan");
     assert.match(await browser.text('[data-table="measured"]'), /at least 26\.7/);
     const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
     await drop(browser, log);
-    await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
+    await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), WAIT_MS, "the measured time");
   });
 
   once("plan: a command without adapters trains everything, a later one takes its place, and a reset takes the texts away", async (all) => {
@@ -265,7 +266,7 @@ export function planTests({ widely, once, full }) {
     assert.deepEqual([await texts(), await chosen("method"), await chosen("zero")], [["command ×"], '"full"', "3"]);
     await browser.click(`${ACT} [data-action="reset"]`);
     await browser.click(`${ACT} [data-action="reset-yes"]`);
-    await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), 5_000, "no text");
+    await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), WAIT_MS, "no text");
     assert.equal(await chosen("method"), '"lora"');
   });
 
@@ -319,7 +320,7 @@ export function planTests({ widely, once, full }) {
         await new Promise((done) => setTimeout(done, 100));
       }
       await browser.click(`${ACT} .il-reader__texts button`);
-      await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), 20_000, "no text");
+      await browser.waitFor(() => !document.querySelector(".il-reader__texts li"), WAIT_MS, "no text");
     }
   });
 
@@ -334,7 +335,7 @@ export function planTests({ widely, once, full }) {
       input.value = input.max;
       input.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    const until = Date.now() + 20_000;
+    const until = Date.now() + WAIT_MS;
     while ((await bar()) === still) {
       if (Date.now() > until) throw new Error("the bar does not follow the hand");
       await new Promise((done) => setTimeout(done, 50));
@@ -456,7 +457,7 @@ async function openFullTraining(all) {
 /** Fails where the number or the bar is out of the window, or under something else. @param {Browser} browser */
 async function answerInView(browser) {
   for (const part of ['[data-slot="headline-value"]', '[data-chart="memory"] svg']) {
-    const until = Date.now() + 10_000;
+    const until = Date.now() + WAIT_MS;
     while (
       !(await browser.eval((selector) => {
         const element = document.querySelector(`live-act ${selector}`);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
 import { REPOSITORY } from "../harness/site.mjs";
 import { tryWaysOut } from "../harness/ways_out.mjs";
@@ -174,7 +175,7 @@ export function policyTests({ everywhere, once, fully }) {
     for (const forged of ["False", "True"]) {
       const snippet = await snippetWith(world, FORGES.replace("FORGED", forged));
       await snippet.run();
-      await browser.waitFor(() => /** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent?.includes("shown"), 10_000, "the frame's document");
+      await browser.waitFor(() => /** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent?.includes("shown"), WAIT_MS, "the frame's document");
       assert.doesNotMatch(await browser.of("live-snippet iframe", (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc), /frame\.example/);
       // A browser takes its time to connect to a host that a document only names.
       await new Promise((done) => setTimeout(done, 2000));

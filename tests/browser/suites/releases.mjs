@@ -1,6 +1,7 @@
 // Two releases in turn: a page that is open during a deploy works on or says that it cannot, and never mixes the two.
 // @ts-check
 import assert from "node:assert/strict";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { keepBefore, laterOf } from "../harness/releases.mjs";
 import { SUB_PATH } from "../harness/server.mjs";
 import { actReady, answerBox, chartSays, instrumentsOpen, openAct, position, predict, set } from "./act_page.mjs";
@@ -71,7 +72,7 @@ export function releaseTests({ once }) {
 
 /** Takes the offer of a page that finds itself too old. @param {import("../harness/world.mjs").World} world */
 async function reloadOffered({ browser }) {
-  await browser.waitFor(OFFER, 10_000, "the offer to reload");
+  await browser.waitFor(OFFER, WAIT_MS, "the offer to reload");
   assert.match(await browser.text(OFFER), /^This page is from an older release of the site\. ?Reload$/);
   await browser.click({ role: "button", name: "Reload", within: OFFER });
   await browser.waitFor("#later");

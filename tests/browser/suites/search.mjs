@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { WAIT_MS } from "../harness/browser.mjs";
 
 /** Query -> page. @type {Record<string, string>} */
 const WANTED = JSON.parse(readFileSync(new URL("searches.json", import.meta.url), "utf8"));
@@ -52,7 +53,7 @@ async function found(browser, query) {
     }, text);
   const meta = () => browser.eval(() => document.querySelector(".md-search-result__meta")?.textContent?.trim() ?? "");
   const until = async (/** @type {(text: string) => boolean} */ reached) => {
-    for (const deadline = Date.now() + 15_000; !reached(await meta()); ) {
+    for (const deadline = Date.now() + WAIT_MS; !reached(await meta()); ) {
       assert.ok(Date.now() < deadline, `the search for "${query}" says "${await meta()}"`);
       await new Promise((done) => setTimeout(done, 25));
     }

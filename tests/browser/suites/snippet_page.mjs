@@ -1,5 +1,6 @@
 // A snippet as a reader handles it: its editor, its buttons, its output.
 // @ts-check
+import { WAIT_MS } from "../harness/browser.mjs";
 import { ACT, START_LIMIT_MS } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -18,7 +19,7 @@ export class Snippet {
   }
 
   ready() {
-    return this.browser.waitFor(`${this.host}[data-ready="true"]`, 10_000, "the snippet's code");
+    return this.browser.waitFor(`${this.host}[data-ready="true"]`, WAIT_MS, "the snippet's code");
   }
 
   /** Puts a text in place of the code, through the editor, with the keyboard. @param {string} code */
@@ -32,8 +33,8 @@ export class Snippet {
   async focusEditor() {
     const editor = `${this.host} .cm-content`;
     await this.browser.click((await this.browser.has(editor)) ? editor : `${this.host} [data-slot="code"] pre`);
-    await this.browser.waitFor(editor, 10_000, "the editor");
-    await this.browser.waitFor(() => document.activeElement?.classList.contains("cm-content"), 5000, "the editor's focus");
+    await this.browser.waitFor(editor, WAIT_MS, "the editor");
+    await this.browser.waitFor(() => document.activeElement?.classList.contains("cm-content"), WAIT_MS, "the editor's focus");
   }
 
   code() {
@@ -42,11 +43,18 @@ export class Snippet {
     );
   }
 
-  /** Runs by the button and waits for the end; returns the output. */
+  /** Runs by the button and waits for the end; returns the output. A click that starts nothing is an error: the output would be an older one. */
   async run() {
+    await this.ready();
+    await this.browser.of(this.#announcement, (place) => (place.textContent = ""));
     await this.browser.click(this.button("Run"));
     await this.ended();
+    await this.browser.waitFor(`${this.#announcement}:not(:empty)`, WAIT_MS, "word that the code ran");
     return this.output();
+  }
+
+  get #announcement() {
+    return `${this.host} [data-slot="announce"]`;
   }
 
   /** Waits until no run is under way: Stop has nothing to stop. */

@@ -2,6 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
+import { WAIT_MS } from "../harness/browser.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
 import { firstOfEachFolder, htmlOf, pagesWith } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
@@ -63,7 +64,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     for (const page of withSnippets) {
       // As a reader goes through the chapter: one Python for all pages.
       await follow(browser, server.base + page);
-      await browser.waitFor(() => document.querySelector("live-snippet") !== null, 10_000, `the snippets of ${page}`);
+      await browser.waitFor(() => document.querySelector("live-snippet") !== null, WAIT_MS, `the snippets of ${page}`);
       const names = await browser.eval(() =>
         [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
       );
@@ -138,7 +139,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     await predict(browser, "3");
     await first.write("while True: pass");
     await browser.click(first.button("Run"));
-    await browser.waitFor('live-act [data-slot="state"][data-phase="running"]', 20_000, "the program to run");
+    await browser.waitFor('live-act [data-slot="state"][data-phase="running"]', WAIT_MS, "the program to run");
     await browser.click(position("Optimizer", "Adam"));
     const trouble = 'live-act [data-slot="trouble"]';
     await browser.waitFor(`${trouble} p`);
@@ -187,7 +188,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     const image = `${first.host} [data-slot="figures"] img`;
     await browser.waitFor(
       () => /** @type {HTMLImageElement | null} */ (document.querySelector('[data-slot="figures"] img'))?.naturalWidth === 40,
-      5000,
+      WAIT_MS,
       "the picture",
     );
     assert.equal(await browser.eval(() => "ran" in window), false, "a script in a figure does not run");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { serveSite } from "../harness/server.mjs";
 import { built, htmlOf } from "../harness/site.mjs";
-import { actReady } from "./act_page.mjs";
+import { actReady, START_LIMIT_MS } from "./act_page.mjs";
 
 const FORM = "a[data-wrong-number]";
 const CARD = ".il-card--number:popover-open";
@@ -44,7 +44,7 @@ export function wrongNumberTests({ once }) {
 
         await browser.open(`${base}plan/`);
         await actReady(browser);
-        await browser.waitFor(PLANNER, 20_000, "the planner's link");
+        await browser.waitFor(PLANNER, START_LIMIT_MS, "the planner's link");
         const plan = fields(await link(PLANNER));
         assert.match(plan["number"] ?? "", /\d/);
         assert.match(plan["origin"] ?? "", /python -m ironlaw/);

@@ -31,13 +31,17 @@ def test_expected_values_lie_in_their_bands_and_agree_with_each_other(words: dic
     found = estimate(**words)
     seen = found.calibrated
     assert seen is not None
-    for value in (seen.step_s, seen.tokens_per_s, seen.allocated_peak, seen.device_total):
+    for value in (seen.step_s, seen.tokens_per_s, seen.allocated_peak, seen.device_total, seen.driver):
         assert 0 < value.low < value.expected < value.high
         assert value.runs >= value.sources >= 0
     tokens = found.time.step_s * found.time.tokens_per_s
     assert seen.step_s.expected * seen.tokens_per_s.expected == pytest.approx(tokens)
     assert seen.step_s.low * seen.tokens_per_s.high == pytest.approx(tokens)
     assert seen.device_total.expected > seen.allocated_peak.expected
+    if seen.driver.runs:
+        assert seen.driver == seen.device_total
+    else:
+        assert seen.driver.high / seen.driver.low > seen.device_total.high / seen.device_total.low
 
 
 @given(RUNS)
@@ -51,12 +55,16 @@ def test_experience_multiplies_the_physics_and_leaves_it_alone(words: dict[str, 
 def test_the_command_line_gives_the_expected_values_beside_the_physics(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "--model", "gpt2", "--gpu", "a100-80", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert set(answer["calibrated"]) == {"step_s", "tokens_per_s", "allocated_peak", "device_total"}
+    assert set(answer["calibrated"]) == {"step_s", "tokens_per_s", "allocated_peak", "device_total", "driver"}
     for value in answer["calibrated"].values():
         assert {"expected", "low", "high", "runs"} <= set(value)
     assert answer["time"]["step_s"] == estimate("gpt2", "a100-80").time.step_s
     assert main(["estimate", "--model", "gpt2", "--gpu", "a100-80"]) == 0
-    assert "Expected, by published runs" in capsys.readouterr().out
+    few = capsys.readouterr().out
+    assert "Expected, by published runs" in few
+    assert "process, by other runs" not in few
+    assert main(["estimate", "--model", "gpt2", "--gpu", "a100-80", "--execution", "compiled"]) == 0
+    assert "process, by other runs" in capsys.readouterr().out
 
 
 @given(st.sampled_from(list_models()), st.sampled_from(list_accelerators()), st.sampled_from([1, 16]))

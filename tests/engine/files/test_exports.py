@@ -296,3 +296,13 @@ def test_the_block_for_an_issue_says_what_each_part_is() -> None:
     text = exports({**CARD, "method": "lora"})["markdown"]
     assert "| temporary at the peak, less what is not alive then |" in text
     assert "balance" not in text
+
+
+def test_devices_that_share_sequences_are_an_option_of_megatron_and_of_no_trainer() -> None:
+    words = {"model": "llama3.1-8b", "gpu": "h100-sxm", "sequence": 32768, "dp": 2, "tp": 2, "zero": 1}
+    texts = exports({**words, "cp": 4})
+    assert "--context-parallel-size 4 " in texts["torchrun"]
+    assert "--nproc-per-node 8 --nnodes 2" in texts["torchrun"] or "--nnodes 2 --nproc-per-node 8" in texts["torchrun"]
+    assert not {"accelerate", "deepspeed", "fsdp"} & texts.keys()
+    assert texts["command"].endswith("--cp 4")
+    assert "context-parallel" not in exports(words)["torchrun"]

@@ -214,9 +214,32 @@ def test_evaluation_is_counted_as_a_file_asks_for_it(text: str, expected: tuple[
 
 
 def test_what_is_left_out_of_the_count_is_said() -> None:
-    found = words(RUN + "rl: dpo\ncontext_parallel_size: 2\n")
+    found = words(RUN + "rl: dpo\n")
     assert any("no reference model" in line for line in found.assumed)
-    assert any("Context parallelism" in line for line in found.assumed)
+    megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size 2"
+    assert any("Expert parallelism" in line for line in words(megatron, model="llama3-8b").assumed)
+
+
+def test_devices_that_share_a_sequence_are_counted_where_the_engine_can() -> None:
+    for text, layout in (
+        (RUN.replace("512", "8192") + "context_parallel_size: 4\n", (4, 1, 4)),
+        ("torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --context-parallel-size 2 "
+         "--tensor-model-parallel-size 2 --seq-length 4096 --use-distributed-optimizer", (8, 2, 2)),
+        ("accelerate launch --num_processes 8 --mixed_precision bf16 --parallelism_config_cp_size 4 sft.py "
+         "--max_length 4096 --per_device_train_batch_size 1", (8, 2, 4)),
+        ("compute_environment: LOCAL_MACHINE\nnum_processes: 8\nparallelism_config:\n"
+         "  parallelism_config_cp_size: 8\n", (8, 1, 8)),
+    ):  # fmt: skip
+        found = words(text, model="llama3.1-8b")
+        asked = setup(**found.words)
+        assert (asked.devices, asked.layout.data, asked.layout.context) == layout
+        assert not any("Context parallelism" in line for line in found.assumed)
+    found = words(RUN + "context_parallel_size: 2\n", model="google/gemma-2-9b")
+    assert "cp" not in found.words
+    [said] = [line for line in found.assumed if line.startswith("Context parallelism")]
+    assert said == (
+        "Context parallelism is not counted for a model whose attention has windows: the answer is without it."
+    )
 
 
 def test_a_model_that_is_not_known_is_said_by_name_with_what_stands_instead() -> None:
