@@ -10,7 +10,7 @@ import pytest
 
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import setup_of
-from docs.acts.plan.phases import fullest_moment
+from docs.acts.plan.phases import MARK, fullest_moment
 from ironlaw import GB, EngineError
 from ironlaw.cli import main
 from ironlaw.files.gap import NAMES
@@ -50,6 +50,35 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
         assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
 
 
+@pytest.mark.parametrize(
+    "controls",
+    [{"method": "lora"}, {"method": "qlora", "gpus": 4, "zero": 3}, {"method": "full", "gpus": 8, "zero": 3}],
+    ids=str,
+)
+def test_evaluation_of_more_sequences_is_the_fullest_phase_and_marked(controls: dict[str, Any]) -> None:
+    """In both charts, in the verdict's words and in the table, on one card and on several."""
+    state = at(**controls, sequence=2048, gpu="h200", more='{"eval_batch": 16, "eval_kept": 0}')
+    view, ledger = ACT.compute(state), training_memory(setup_of(state))
+    assert ledger.evaluation == ledger.peak
+    (marked,) = {str(row["phase"]) for row in view.data["stack"] if str(row["said"]).startswith(MARK)}
+    assert marked == "evaluation"
+    row = next(row for row in view.tables["moments"].rows if row["a"] == "evaluation")
+    assert row["b"] == f"{ledger.peak.bytes / GB:.1f}"
+    assert view.headline.value == f"{ledger.device_total / GB:.1f}"
+    assert [row["a"] for row in view.tables["moments"].rows].count("evaluation") == 1
+    assert not [row for row in view.tables["moments"].rows if row["a"].startswith("evaluation,")]
+    verdict = view.success or view.failure
+    of_a_step = f"which allocates {ledger.step_peak.bytes / GB:.1f} GB"
+    assert f"Evaluation with 16 sequences at a time is fuller than a step, {of_a_step}" in str(verdict)
+    assert fullest_moment(ledger.step_peak.name) in view.tables["answer"].caption
+    assert "16 sequences at a time" in view.tables["answer"].caption
+    assert "the fullest moment between steps: evaluation, loss" in [row["c"] for row in view.tables["memory"].rows][-1]
+    few = ACT.compute(at(**controls, sequence=2048, gpu="h200", more='{"eval_batch": 1}'))
+    plain = ACT.compute(at(**controls, sequence=2048, gpu="h200"))
+    assert few.headline == plain.headline
+    assert few.data["bar"] == plain.data["bar"]
+
+
 @pytest.mark.parametrize(("batch", "counted"), [(1, "1 sequence at a time"), (4, "4 sequences at a time")])
 def test_evaluation_says_with_how_many_sequences_it_is_counted(batch: int, counted: str) -> None:
     tables = ACT.compute(at(batch=batch)).tables
@@ -85,6 +114,9 @@ def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_mess
         ({"method": "qlora", "batch": 4}, ["load", "save"]),
         ({"method": "full", "gpus": 8, "zero": 3}, []),
         ({"method": "full", "gpus": 8, "zero": 2, "compiled": True}, []),
+        ({"more": '{"eval_batch": 16}', "gpu": "h200"}, ["load", "first step", "a step", "evaluation", "save"]),
+        ({"method": "full", "gpus": 8, "zero": 3, "more": '{"eval_batch": 16, "eval_kept": 4}'}, ["evaluation"]),
+        ({"method": "full", "gpus": 8, "zero": 3, "offload": True, "more": '{"offload": "parameters"}'}, []),
     ],
     ids=str,
 )
@@ -99,7 +131,8 @@ def test_phases_and_moments_are_stacked_of_the_same_parts_and_add_up(
     for row in view.data["stack"]:
         stacks.setdefault(str(row["phase"]), {})[str(row["part"])] = float(str(row["to"])) - float(str(row["from"]))
     assert [*stacks] == [*ends]
-    assert {*phases, *(one.name for one in ledger.moments)} <= {*stacks}
+    of_a_step = (one.name for one in ledger.moments if not one.name.startswith("evaluation"))
+    assert {*phases, *of_a_step} <= {*stacks}
     driver = (ledger.device_total - ledger.allocated_peak) / GB
     for name, row in ends.items():
         process = stacks[name].pop("process")
@@ -108,9 +141,12 @@ def test_phases_and_moments_are_stacked_of_the_same_parts_and_add_up(
         assert sum(stacks[name].values()) <= process + 1e-9
         assert f"{sum(stacks[name].values()) - driver:.1f}" == row["b"]
     shown = {str(row["part"]): float(str(row["to"])) - float(str(row["from"])) for row in view.data["bar"]}
-    for name in (ledger.peak.name, *(["a step"] if phases else [])):
+    between = ledger.peak == ledger.evaluation
+    for name in ("evaluation",) if between else (ledger.peak.name, *(["a step"] if phases else [])):
         assert stacks[name] == pytest.approx(shown)
-    if phases:
+    if "a step" in stacks:
+        assert stacks["a step"] == pytest.approx(stacks[ledger.step_peak.name])
+    if "load" in stacks:
         assert stacks["load"]["optimizer"] == 0 < stacks["save"]["optimizer"]
         assert stacks["load"]["parameters"] == pytest.approx(stacks["save"]["parameters"])
     # Nothing but what the update makes is temporary in its moment, and no activation is left.

@@ -11,15 +11,16 @@ import pytest
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import PASTED, is_left, model_of, words_of
+from docs.acts.plan.choices import PASTED, is_left, model_of, setup_of, words_of
 from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TWO_MODELS
+from docs.acts.plan.phases import held
 from docs.acts.plan.take import read, rewrite
 from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import accelerator, estimate, model
+from ironlaw import EngineError, accelerator, estimate, model
 from ironlaw.files import Facts
 from ironlaw.files.logs import read as read_log
 from ironlaw.models.published import published
@@ -40,6 +41,26 @@ def test_a_pasted_file_sets_the_controls() -> None:
     expected = {"model": "meta-llama/Meta-Llama-3-8B", "batch": 2, "sequence": 4096, "accumulate": 4, "method": "qlora"}
     assert {name: words[name] for name in expected} == expected
     assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
+
+
+def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:
+    """No control has them: the plan counts them all the same, with the cards in all, and says what they hold."""
+    run = (
+        "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 "
+        "--tensor-model-parallel-size 2 "
+        "--context-parallel-size 4 --seq-length 32768 --micro-batch-size 1 --use-distributed-optimizer --bf16"
+    )
+    heard = read([run], at(model="meta-llama/Meta-Llama-3.1-405B"))
+    state = State("run", {**START.controls, **heard.controls})
+    assert json.loads(str(heard.controls["more"]))["cp"] == 4
+    layout = setup_of(state).layout
+    assert (layout.devices, layout.data, layout.tensor, layout.context, layout.zero) == (16, 2, 2, 4, 1)
+    assert not any("Context parallelism" in line for line in heard.said)
+    assert "1/4 of every sequence" in held(setup_of(state))
+    assert "8 of them divide optimizer states" in held(setup_of(state))
+    fewer = State("run", {**state.controls, "gpus": 12})
+    with pytest.raises(EngineError, match="a multiple of 8"):
+        setup_of(fewer)
 
 
 @pytest.mark.sampled(6)
@@ -114,6 +135,41 @@ def test_what_a_run_is_not_told_stands_as_its_program_has_it(
     told = " ".join(heard.said)
     assert ("everything is trained" in told) is (texts != [FULL])
     assert ("is recomputed" in told) is True
+
+
+OFFLOADED = """{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"},
+"offload_param": {"device": "cpu"}}, "bf16": {"enabled": true}}"""
+
+
+def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -> None:
+    heard = read([COMMAND, OFFLOADED], START)
+    state = State("run", {**START.controls, **heard.controls})
+    words = words_of(state)
+    assert (words["offload"], words["zero"], state.controls["offload"]) == ("parameters", 3, True)
+    view, whole = ACT.compute(state), ACT.compute(at(**{**heard.controls, "more": "", "offload": False}))
+    assert float(view.headline.value) < 0.5 * float(whole.headline.value)
+    told = view.tables["answer"]
+    assert "memory holds weights, gradients and the optimizer's states, as DeepSpeed offloads them" in told.caption
+    assert next(row["b"] for row in told.rows if "RAM" in row["a"]) == "160.6 GB"
+    assert words_of(State("run", {**state.controls, "zero": 2}))["offload"] == "gradients"
+    taken_back = State("run", {**state.controls, "offload": False})
+    assert words_of(taken_back)["offload"] == "none"
+    assert ACT.compute(taken_back).headline == whole.headline
+    assert '"offload_param": {"device": "none"}' in rewrite([OFFLOADED], taken_back)["DeepSpeed"]
+
+
+def test_a_batch_of_evaluation_in_a_file_makes_its_peak_and_a_smaller_one_is_suggested() -> None:
+    text = f"model_name_or_path: {LLAMA}\nfinetuning_type: lora\ncutoff_len: 2048\nbf16: true\n"
+    text += "per_device_train_batch_size: 1\n"
+    heard = read([f"{text}per_device_eval_batch_size: 64\n"], START)
+    assert any("Evaluation is counted with 64 sequences at a time" in line for line in heard.said)
+    state = State("run", {**START.controls, **heard.controls})
+    assert ACT.compute(state).failure is not None
+    smaller = [one for one in suggest(state) if "Evaluate 1 sequence at a time" in one.title]
+    assert smaller
+    after = State("run", {**state.controls, **smaller[0].controls})
+    plain = read([text], START)
+    assert ACT.compute(after).headline == ACT.compute(State("run", {**START.controls, **plain.controls})).headline
 
 
 def test_every_setting_that_stands_and_no_file_says_is_named() -> None:

@@ -39,7 +39,11 @@ UNSAID: tuple[tuple[str, object, str], ...] = (
     ("experts", 1, "expert parallelism"),
     ("context", 1, "context parallelism"),
 )
-"""Settings of rows that a setup has no word for, the value that asks for nothing, and what they are in words."""
+"""Settings of rows that a setup has no word for, the value that asks for nothing, and what they are in words.
+
+Context parallelism has one, which came after the coefficients were fitted: its rows wait for the next fit, and
+`tests/engine/parallel/test_context_parallel.py` holds published runs against it.
+"""
 
 UNSAID_VALUES = (
     ("checkpointing", "selective-op", "checkpointing by operator"),
@@ -47,7 +51,7 @@ UNSAID_VALUES = (
     ("attention", "flash-3", "FlashAttention-3 on a card without a published rate of it"),
     ("quantization", "gptq", "a base in GPTQ's format"),
 )
-"""Values that a setup's word does not take."""
+"""Values that a setup's word does not take, or, of parameters in host memory, takes as DeepSpeed's and not FSDP's."""
 
 WORDS = frozenset(signature(setup).parameters)
 

@@ -8,6 +8,9 @@ from ironlaw import GB, Setup, training_memory
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import Peak
 from ironlaw.files.launch import nodes
+from ironlaw.memory.tensors import EVALUATION
+
+from .phases import evaluated
 
 NOTED = 0.15
 """The share of a card's peak from which on logits are told of beside a larger part."""
@@ -34,7 +37,12 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
         "other": "the driver and buffers",
     }
     said = f"Largest, with {sizes[largest]:.1f} GB: {told[largest]}."
-    copy = asked.data.batch * asked.data.sequence * asked.model.vocab / asked.loss.chunks * 4 / GB
+    batch, between = asked.data.batch, fullest.moment.startswith(EVALUATION)
+    if between and asked.evaluation:
+        batch = asked.evaluation.batch or batch
+        step = training_memory(asked).step_peak
+        said = f"Evaluation {evaluated(asked)} is fuller than a step, which allocates {step.bytes / GB:.1f} GB. {said}"
+    copy = batch * asked.data.sequence * asked.model.vocab / asked.loss.chunks * 4 / GB
     if sizes["logits"] + sizes["temporary"] * ("loss" in fullest.moment) > NOTED * sum(sizes.values()):
         said += (
             f" The vocabulary counts too: {asked.model.vocab:,} logits a token are {copy:.1f} GB a copy in FP32, and "
@@ -67,6 +75,21 @@ def offloaded(asked: Setup, found: Estimate) -> str:
     """GB that a machine's own memory keeps of what is offloaded; nothing where that is none to speak of."""
     host = found.memory_bytes.host * _cards_of_a_machine(asked) / GB
     return f"{host:.1f} GB" if host >= _LEAST else ""
+
+
+def away(asked: Setup) -> str:
+    """What lives in a machine's own memory beside optimizer states, and what of it is on a card at once."""
+    buffers = asked.update.buffers
+    if buffers is None:
+        return ""
+    ledger = training_memory(asked)
+    on_card = {"weights": ledger.component("gathered"), "gradients on their way": ledger.component("buckets")}
+    there = ", ".join(f"{size / GB:.1f} GB of {what}" for what, size in on_card.items() if size / GB >= _LEAST)
+    weights = "weights, " if asked.update.offload == "parameters" else ""
+    return (
+        f"A machine's own memory holds {weights}gradients and the optimizer's states, as DeepSpeed offloads them; a "
+        f"card has {there or 'none'} at once."
+    )
 
 
 def loading(asked: Setup) -> str:

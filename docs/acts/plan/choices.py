@@ -50,7 +50,8 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 """Devices on which nobody trains a language model with PyTorch."""
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
-    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
+    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "offload",
+    "offload_sizes", "eval_batch", "eval_kept", "eval_logits",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
 MEASURED = frozenset((
@@ -66,6 +67,8 @@ NAMES_MODEL = (*KINDS, "command", "name")
 """Kinds of text that name a model."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
+_OF_ADAPTERS = ("lora", "dora", "base_format")
+"""Beginnings of words that mean nothing where everything is trained."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
@@ -207,10 +210,16 @@ CONTROLS = (
 )
 
 
+def together_of(at: Mapping[str, Any]) -> int:
+    """Cards that hold one copy of the model, and work on its sequences together."""
+    shared = int(json.loads(str(at["more"]) or "{}").get("cp", 1))
+    return int(at["tp"]) * int(at["pp"]) * shared
+
+
 def words_of(state: live.State) -> dict[str, Any]:
     """The words of the setup at which the controls stand."""
     at = state.controls
-    together = int(at["tp"]) * int(at["pp"])
+    together = together_of(at)
     gpus, pipeline = int(at["gpus"]), int(at["pp"])
     adapters = at["method"] != "full"
     words: dict[str, Any] = {
@@ -230,12 +239,17 @@ def words_of(state: live.State) -> dict[str, Any]:
         "dp": max(gpus // together, 1),
         "tp": at["tp"],
         "pp": pipeline,
-        # Replicas divide states; a single one has nobody to divide them with.
-        "zero": at["zero"] if gpus // together > 1 else 0,
+        # Replicas, and cards that share a sequence, divide states; a single one has nobody to divide them with.
+        "zero": at["zero"] if gpus // (int(at["tp"]) * pipeline) > 1 else 0,
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
-    return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+    if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
+        more["offload"] = "gradients"  # all that DeepSpeed offloads then
+    left_out = () if adapters else _OF_ADAPTERS
+    if not at["offload"]:
+        left_out = (*left_out, "offload")
+    return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 
 def _divided_formats(at: Mapping[str, Any]) -> str | None:
@@ -256,7 +270,7 @@ def require_layout(state: live.State) -> None:
     """Refuse cards that groups of the chosen size would not use up. Raises `EngineError`."""
     at = state.controls
     beside = {name: at[name] for name in ("tp", "pp") if int(at[name]) > 1}
-    together = int(at["tp"]) * int(at["pp"])
+    together = together_of(at)
     if int(at["gpus"]) % together:
         why = f"which put {together:,} cards to each copy of the model"
         raise EngineError("gpus", at["gpus"], f"a multiple of {together:,}", beside, why)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from explorable import live
 from ironlaw import GB, EngineError, Setup, training_memory
 from ironlaw.memory.phases import Phase, memory_phases
-from ironlaw.memory.tensors import MemoryPlan
+from ironlaw.memory.tensors import EVALUATION, MemoryPlan
 
 SAID = {
     "load": "loading",
@@ -17,6 +17,8 @@ SAID = {
     "evaluation": "evaluation",
     "save": "saving",
 }
+EVALUATED = "evaluation"
+"""The phase between steps."""
 STEP = "a step"
 """The phase whose moments are known."""
 MOMENT = {
@@ -31,12 +33,14 @@ STATES = ("optimizer states", "gradients", "weights")
 """What ZeRO's stages 1, 2 and 3 divide beside what the stage before divides."""
 WHY = {
     "dp": "several cards",
+    "cp": "several cards",
     "tp": "several cards",
     "pp": "several cards",
     "execution": "torch.compile",
     "loss": "a loss in pieces",
     "checkpointing": "this checkpointing",
     "optimizer_in_backward": "an update in the backward pass",
+    "offload": "what DeepSpeed offloads",
 }
 """What the engine names when it cannot count the phases, in the page's words."""
 
@@ -45,16 +49,23 @@ WHY = {
 def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
     """Rows of the second chart in order of time, phases and behind "a step" its moments, or these alone; a sentence."""
     ledger = training_memory(asked)
-    beside = ledger.device_total - ledger.allocated_peak
-    within = [(one.name, one.bytes, one.bytes + beside) for one in ledger.moments]
+    beside, step, evaluation = ledger.device_total - ledger.allocated_peak, ledger.step_peak, ledger.evaluation
+    within = [
+        (one.name, one.bytes, one.bytes + beside) for one in ledger.moments if not one.name.startswith(EVALUATION)
+    ]
     try:
         phases = memory_phases(asked).phases
     except EngineError as error:
         why = WHY.get(error.what, error.what)
+        left = "Loading and saving" if evaluation else "Loading, evaluation and saving"
         said = (
-            f"{fullest_moment(ledger.peak.name)} Loading, evaluation and saving are not counted with {why}: of the "
-            f"moments of a step “{ledger.peak.name}” is the fullest, with {ledger.peak.bytes / GB:.1f} GB allocated."
+            f"{fullest_moment(step.name)} {left} are not counted with {why}: of the "
+            f"moments of a step “{step.name}” is the fullest, with {step.bytes / GB:.1f} GB allocated."
         )
+        if evaluation:
+            fuller = "more" if evaluation.bytes > step.bytes else "less"
+            said += f" Evaluation {evaluated(asked)} takes {fuller}: {evaluation.bytes / GB:.1f} GB."
+            within.append((EVALUATED, evaluation.bytes, evaluation.bytes + beside))
         return tuple(_row(at, *one) for at, one in enumerate(within)), said
     lines: list[tuple[str, float, float] | tuple[str, float, float, float]] = []
     for one in phases:
@@ -62,7 +73,7 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
         lines += within if one.name == "step" else []
     return tuple(
         _row(at, *line) for at, line in enumerate(lines)
-    ), f"{fullest_moment(ledger.peak.name)} {_fullest(phases, asked.batch)}"
+    ), f"{fullest_moment(step.name)} {_fullest(phases, asked)}"
 
 
 def fullest_moment(name: str) -> str:
@@ -82,13 +93,17 @@ def stack(
         fullest: Those at the fullest moment, which is the peak of a step.
     """
     ledger = training_memory(asked)
-    plan = ledger.plan
+    plan, evaluation = ledger.plan, ledger.evaluation
+    named = {EVALUATED: evaluation.name} if evaluation else {}
+    if evaluation is ledger.peak or evaluation == ledger.peak:
+        fullest = moments[ledger.step_peak.name]
     rows: list[live.Row] = []
     for row in phases:
         name = str(row["phase"])
-        found = moments.get(name) or _parts(name, float(str(row["allocated"])), plan, fullest)
+        moment = named.get(name, name)
+        found = moments.get(moment) or _parts(name, float(str(row["allocated"])), plan, fullest)
         base = 0.0
-        of: live.Row = {"phase": name, "said": f"{MARK * (name == ledger.peak.name)}{name}", "at": row["at"]}
+        of: live.Row = {"phase": name, "said": f"{MARK * (moment == ledger.peak.name)}{name}", "at": row["at"]}
         for part, size in found.items():
             rows.append({**of, "part": part, "from": base, "to": base + size})
             base += size
@@ -122,16 +137,17 @@ def held(asked: Setup) -> str:
     layout = asked.layout
     if layout.devices == 1:
         return ""
-    zero = layout.zero if layout.data > 1 else 0
+    zero = layout.zero if layout.peers > 1 else 0
     shares = [f"1/{layout.tensor} of every matrix"] * (layout.tensor > 1)
     shares += [f"1/{layout.pipeline} of the blocks"] * (layout.pipeline > 1)
+    shares += [f"1/{layout.context} of every sequence"] * (layout.context > 1)
     # As ZeRO's stages divide them, one after the other.
     divided, whole = STATES[:zero], STATES[zero:]
     said = [f"each holds {' and '.join(shares)}"] if shares else []
     if divided:
         gathers = ", with the layers at work gathered whole" if zero == 3 else ""
-        who = "all" if layout.data == layout.devices else f"{layout.data:,} of them"
-        said.append(f"{who} divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
+        who = "all" if layout.peers == layout.devices else f"{layout.peers:,} of them"
+        said.append(f"{who} divide {_listed(divided)}, 1/{layout.peers:,} to a card{gathers}")
     if not shares:
         said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
     elif whole:
@@ -153,27 +169,30 @@ def _row(at: int, name: str, allocated: float, process: float, reserved: float =
     }
 
 
-def evaluated(batch: int) -> str:
+def evaluated(asked: Setup) -> str:
     """With what evaluation is counted."""
-    return f"with the training's {batch:,} sequence{'s' * (batch > 1)} at a time"
+    about = asked.evaluation
+    batch, whose = (about.batch, "") if about and about.batch else (asked.batch, "the training's ")
+    kept = f" and the logits of {about.kept:,} batch{'es' * (about.kept > 1)} kept" if about and about.kept else ""
+    return f"with {whose}{batch:,} sequence{'s' * (batch > 1)} at a time{kept}"
 
 
-def _fullest(phases: Sequence[Phase], batch: int) -> str:
+def _fullest(phases: Sequence[Phase], asked: Setup) -> str:
     """What is allocated decides: what was once reserved the process keeps to the end."""
     ranked = sorted(phases, key=lambda phase: -phase.allocated)
     first, *others = ((SAID[phase.name], f"{phase.allocated / GB:.1f}") for phase in ranked)
     rest = ", ".join(f"{name} {size}" for name, size in others)
-    return f"The fullest phase is {first[0]}: {first[1]} GB allocated; {rest}; evaluation {evaluated(batch)}."
+    return f"The fullest phase is {first[0]}: {first[1]} GB allocated; {rest}; evaluation {evaluated(asked)}."
 
 
-def phase_table(phases: Sequence[live.Row], batch: int) -> live.Table:
-    """The rows of the second chart as a table, of a plan of `batch` sequences at once."""
+def phase_table(phases: Sequence[live.Row], asked: Setup) -> live.Table:
+    """The rows of the second chart of a plan as a table."""
     rows = [
         live.row(str(row["phase"]), f"{row['allocated']:.1f}", str(row["reserved"]), f"{row['gb']:.1f}")
         for row in phases
     ]
     columns = live.columns("Phase", "Allocated|GB", "Reserved|GB", "Process|GB")
-    counted = f"; evaluation {evaluated(batch)}" if any(row["phase"] == "evaluation" for row in phases) else ""
+    counted = f"; evaluation {evaluated(asked)}" if any(row["phase"] == EVALUATED for row in phases) else ""
     return live.Table(
         "The most memory, phase by phase and through a step: allocated to tensors, reserved by PyTorch, of the process"
         f"{counted}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 from explorable import live
@@ -69,16 +70,19 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     for word, value in words.items():
         _set(controls, word, value, said)
+    together = prod(int(words.get(word) or 1) for word in ("tp", "pp", "cp"))
     if "dp" in words:
-        gpus = int(words["dp"]) * int(words.get("tp") or 1) * int(words.get("pp") or 1)
+        gpus = int(words["dp"]) * together
         controls["gpus"] = _nearest("gpus", gpus, said)
-    elif int(state.controls["gpus"]) % (together := int(words.get("tp") or 1) * int(words.get("pp") or 1)):
+    elif int(state.controls["gpus"]) % together:
         controls["gpus"] = together
         said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
     if facts.zero is not None:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
+    if not controls.get("offload") or more["offload"] == "optimizer":
+        more.pop("offload", None)  # the control says all of it
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
@@ -179,7 +183,7 @@ def _set(controls: dict[str, live.Value], word: str, value: Any, said: list[str]
     elif word == "execution":
         controls["compiled"] = value == "compiled"
     elif word == "offload":
-        controls["offload"] = value == "optimizer"
+        controls["offload"] = value != "none"
     elif word == "rank" or word in _SAME:
         controls[word] = _nearest(word, value, said)
 

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from explorable import live
@@ -16,12 +17,14 @@ from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 from ironlaw.files.words import DIVIDED
 
-from .choices import CONTROLS, MORE, setup_of
+from .choices import CONTROLS, MORE, setup_of, together_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
+_GROUPS = {"dp": "data", "tp": "tensor", "pp": "pipeline", "cp": "context"}
+"""Words that say how cards are divided into groups, and the layout's names of them."""
 _OFFERED = {control.name for control in CONTROLS}
 _THEN = {"fits": "Then it fits.", "uncertain": "Still uncertain: it may fit then.", "not": "It does not fit yet."}
 _STILL = "Still fits."
@@ -71,7 +74,7 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
 
 def _asked_next(c: Setup) -> Iterator[tuple[str, int]]:
     """Places of sliders where a plan takes longest the first time: other groups; one card, which divides nothing."""
-    together = c.layout.tensor * c.layout.pipeline
+    together = c.layout.together
     # A hand that adds cards or takes some away comes by the powers of two.
     yield from (("gpus", together * 2**power) for power in range(17) if together * 2**power <= _SLIDERS["gpus"].maximum)
     for name in ("tp", "pp"):
@@ -129,7 +132,7 @@ def usual(state: live.State) -> Callable[[Change], Change]:
         if state.controls["precision"] or state.controls["method"] != "full":
             return change
         after = change.apply(setup_of(state))
-        if after.layout.zero < 2 or after.layout.data < 2:
+        if after.layout.zero < 2 or after.layout.peers < 2:
             return change
         formats = DIVIDED.get(after.chip.short_format or "")
         return replace(change, words={**change.words, "precision": formats}) if formats else change
@@ -254,7 +257,7 @@ def _nearest_possible(state: live.State, control: live.Slider) -> int | None:
 
     # Groups use up the cards, and matrices and blocks are divided: the next number below may not do, of others it does.
     if name == "gpus":
-        together = int(state.controls["tp"]) * int(state.controls["pp"])
+        together = together_of(state.controls)
         near: Iterable[int] = (stands - stands % together, stands + -stands % together)
     elif name in ("tp", "pp"):
         near = range(least, int(control.maximum) + 1)
@@ -306,9 +309,13 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["compiled"] = value == "compiled"
         elif word == "offload":
             found["offload"] = value == "optimizer"
-        elif word == "dp":
-            tensor = int(one.words.get("tp") or state.controls["tp"])
-            found["gpus"] = int(value) * tensor * int(one.words.get("pp") or state.controls["pp"])
+        elif word in _GROUPS:
+            layout = setup_of(state).layout
+            found["gpus"] = prod(int(one.words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
+            if word == "cp":
+                rest[word] = value
+            elif word != "dp":
+                found[word] = value
         elif word in ("accumulate", "micro_batches"):
             # One of the two is 1: passes run one after the other, or in a pipeline.
             found["accumulate"] = max(int(value), int(str(found.get("accumulate", 1))))

@@ -15,8 +15,9 @@ from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import MOMENTARY, Peak, moments, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
+from ironlaw.memory.tensors import EVALUATION
 
-from .causes import cause, loading, offloaded
+from .causes import away, cause, loading, offloaded
 from .choices import FORMATS, require_layout, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -148,12 +149,14 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         tables={
             "answer": _answer_table(
                 numbers,
-                _joined(_formats(state, asked), held(asked), loading(asked), evidence(found), fullest_phase),
+                _joined(
+                    _formats(state, asked), held(asked), away(asked), loading(asked), evidence(found), fullest_phase
+                ),
                 offloaded(asked, found),
                 seen.device_total if seen else None,
             ),
             "memory": _memory_table(asked, found, fullest),
-            "moments": phase_table(phases, batch),
+            "moments": phase_table(phases, asked),
             "sums": sums(state, asked, found, numbers),
             **measured_tables(state, asked),
         },
@@ -339,7 +342,8 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     sums += [(part.name, part.formula, part.bytes) for part in fullest.parts]
     sums += [("DeepSpeed's buffers", "outside of PyTorch's tensors", m.runtime)] if m.runtime else []
     sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
-    sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
+    whole = "between steps" if fullest.moment.startswith(EVALUATION) else "of the step"
+    sums += [("all together", f"the fullest moment {whole}: {fullest.moment}", m.device_total)]
     rows = [
         live.row(name, f"{size / GB:,.3f}", said, _page_of(name)[0]) for name, said, size in sums if abs(size) >= LEAST
     ]

@@ -16,6 +16,8 @@ from ironlaw.answers.changes import (
     adapters,
     allowed,
     changes,
+    context,
+    more_context,
     more_devices,
     more_tensor,
     pipeline,
@@ -129,8 +131,8 @@ def together(
     """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
     A set that fits by `Estimate.verdict` is looked for first, then one with compiled kernels that gives nothing up, one
-    with tensor parallelism or a pipeline, one that trains adapters, last one that fits by the count alone. It searches,
-    for seconds where much has to be tried.
+    with tensor parallelism, a pipeline or context parallelism, one that trains adapters, last one that fits by the
+    count alone. It searches, for seconds where much has to be tried.
 
     Args:
         c: The setup.
@@ -149,7 +151,7 @@ def together(
     def exact(change: Change) -> bool:
         return not change.gives_up and accept(change)
 
-    others = (*tensor(c), *pipeline(c), *(adapters(c) if adapted else ()))
+    others = (*tensor(c), *pipeline(c), *context(c), *(adapters(c) if adapted else ()))
     firsts = (*((one, exact) for one in _leaner_kernels(c)), *((one, accept) for one in others))
     for taken_first, take in (((), accept), *(((one,), take) for one, take in firsts if accept(one))):
         if taken := _cheapest(c, taken_first, take, complete, certain=True):
@@ -163,7 +165,8 @@ def elsewhere(
 ) -> Advice | None:
     """The fewest more devices on which a setup fits, if need be with every block recomputed and the loss in pieces.
 
-    Where no number of replicas that share their states will do, a few devices share every matrix too.
+    Where no number of replicas that share their states will do, a few devices share every matrix too, or every sequence
+    where these are long.
 
     Args:
         c: The setup.
@@ -180,7 +183,7 @@ def elsewhere(
     whole = {change.option: change for change in changes(c) if accept(change)}
     helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS[0]}", "--checkpointing full") if name in whole]
     beside = ((), *((one,) for one in helpers), tuple(helpers)) if helpers else ((),)
-    for change in filter(accept, map(complete, chain(more_devices(c), more_tensor(c)))):
+    for change in filter(accept, map(complete, chain(more_devices(c), more_tensor(c), more_context(c)))):
         for others in beside:
             if _fits(apply(c, (change, *others))):
                 return trial(_joined((change, *others)))
@@ -281,7 +284,7 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
     plain += filter(accept, _leaner_kernels(c))
-    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *pipeline(c), *adapters(c)))))
+    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *pipeline(c), *context(c), *adapters(c)))))
     for knob in SCALES:
         found += yield from _each(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):

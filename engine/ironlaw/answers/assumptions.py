@@ -85,15 +85,21 @@ def _sentences(c: Setup) -> Iterator[str]:
         f"MFU counts {mfu_rule(c)} operations a token, HFU also what is computed again, against the dense "
         f"{c.precision.product_format} peak. Above it neither is given: causal kernels skip scores that it counts."
     )
+    if c.layout.context > 1:
+        yield (
+            f"{c.layout.context} devices share every sequence; keys and values go around a ring beside attention, as "
+            "Transformer Engine sends them (p2p)."
+        )
     if c.cluster:
         yield (
             f"Nodes of {c.cluster.node_size} devices are joined by {c.cluster.inside.title}, "
             f"and to each other by {c.cluster.network.title}."
         )
     if c.update.offload != "none" and c.host_link:
+        fetched = " Weights come from there block by block." * (c.update.offload == "parameters")
         yield (
             f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
-            f"{c.host_link.achievable / GB:.1f} GB/s."
+            f"{c.host_link.achievable / GB:.1f} GB/s.{fetched}"
         )
     if c.checkpointing.away and c.host_link:
         yield (

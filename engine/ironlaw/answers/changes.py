@@ -27,6 +27,10 @@ TENSOR_TIMES = (2, 4, 8)
 """Times as many devices that share a matrix, as are tried: more of them than a machine's hardly anybody lets share."""
 PIPELINE_TIMES = (2, 4, 8, 16)
 """Times as many stages of a pipeline, as are tried."""
+CONTEXT_TIMES = (2, 4, 8, 16)
+"""Times as many devices that share a sequence, as are tried."""
+SHORTEST_SHARE: Count = 4096
+"""Tokens of a sequence that a device keeps at least where more devices share it: published runs hardly go below."""
 SCALES = ("loss", "batch")
 """Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
@@ -63,7 +67,7 @@ class Change:
 
 def changes(c: Setup) -> tuple[Change, ...]:
     """Every change to less memory that a configuration leaves open on its devices, with the same trained parameters."""
-    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c))
+    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c), *_evaluated(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
@@ -131,6 +135,12 @@ def _cut(c: Setup, batch: Count, passes: Count) -> Change:
     )
 
 
+def _evaluated(c: Setup) -> Iterator[Change]:
+    """Fewer sequences in evaluation, which change nothing of what is trained."""
+    if c.evaluation and c.evaluation.batch and c.evaluation.batch > 1:
+        yield Change("--eval-batch 1", {"eval_batch": 1}, "Evaluate 1 sequence at a time")
+
+
 def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
         less = {"optimizer": "adamw-8bit"}
@@ -140,7 +150,7 @@ def _states(c: Setup) -> Iterator[Change]:
             "Keep the optimizer's states in 8 bit",
             "the optimizer's states are rounded to 8 bit",
         )
-    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
+    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload not in ("gradients", "parameters"):
         lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
         yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)
     if c.update.offload == "none" and c.host_link:
@@ -154,7 +164,7 @@ DIVIDED = ("nothing", "optimizer states", "optimizer states and gradients", "opt
 
 def _divided(c: Setup) -> Iterator[Change]:
     """More of the state and of the activations divided among the devices that are there."""
-    if c.layout.data > 1:
+    if c.layout.peers > 1:
         yield from (_zero(zero) for zero in range(c.layout.zero + 1, 4))
     if c.layout.tensor > 1 and not c.layout.sequence_parallel:
         words = {"sequence_parallel": True}
@@ -170,7 +180,7 @@ def more_devices(c: Setup) -> Iterator[Change]:
     if not c.chip.links:
         return
     data = 2 * c.layout.data
-    while (devices := data * c.layout.tensor * c.layout.pipeline) <= MOST_DEVICES:
+    while (devices := data * c.layout.together) <= MOST_DEVICES:
         for zero in range(max(c.layout.zero, 1), 4):
             lost, title = (
                 f"{data // c.layout.data} times the devices",
@@ -192,7 +202,7 @@ def more_tensor(c: Setup) -> Iterator[Change]:
                 continue
             title = f"Divide every matrix among {tensor} of {devices} devices (tensor parallelism)"
             # A single replica has no other with which to divide its states.
-            for zero in range(max(c.layout.zero, 1), 4) if data > 1 else (0,):
+            for zero in range(max(c.layout.zero, 1), 4) if data * c.layout.context > 1 else (0,):
                 also = f"; divide {DIVIDED[zero]} among replicas (ZeRO {zero})" if zero else ""
                 change = Change(
                     f"--tp {tensor} --dp {data} --zero {zero}",
@@ -207,37 +217,68 @@ def more_tensor(c: Setup) -> Iterator[Change]:
 
 def tensor(c: Setup) -> tuple[Change, ...]:
     """Every matrix divided among more of the devices that are there, with as many sequences a step as before."""
-    every = (_tensor(c, times) for times in TENSOR_TIMES if c.layout.data % times == 0)
-    return tuple(change for change in every if allowed(change.apply(c)))
-
-
-def _tensor(c: Setup, times: Count) -> Change:
-    data, ways, passes = c.layout.data // times, c.layout.tensor * times, c.micro_batches * times
-    accumulate, micro_batches = (passes, 1) if c.layout.pipeline == 1 else (1, passes)
-    more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
-    # A single replica has no other with which to divide its states.
-    zero = c.layout.zero if data > 1 else 0
-    return Change(
-        f"--tp {ways} --dp {data} --zero {zero} {more} {passes}",
-        {"tp": ways, "dp": data, "zero": zero, "accumulate": accumulate, "micro_batches": micro_batches},
-        f"Divide every matrix among {ways} devices (tensor parallelism), {passes:,} passes a step",
+    every = (
+        _regrouped(c, times, "tp", ways, f"Divide every matrix among {ways} devices (tensor parallelism)")
+        for times in TENSOR_TIMES
+        if c.layout.data % times == 0
+        for ways in [times * c.layout.tensor]
     )
+    return tuple(change for change in every if allowed(change.apply(c)))
 
 
 def pipeline(c: Setup) -> tuple[Change, ...]:
     """The blocks divided among more stages on the devices that are there, with as many sequences a step as before."""
-    every = (_stages(c, times) for times in PIPELINE_TIMES if c.layout.data % times == 0)
+    every = (
+        _regrouped(c, times, "pp", ways, f"Divide the blocks among {ways} stages of a pipeline")
+        for times in PIPELINE_TIMES
+        if c.layout.data % times == 0
+        for ways in [times * c.layout.pipeline]
+    )
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
-def _stages(c: Setup, times: Count) -> Change:
-    data, ways, passes = c.layout.data // times, c.layout.pipeline * times, c.micro_batches * times
-    # A single replica has no other with which to divide its states.
-    zero = c.layout.zero if data > 1 else 0
+def context(c: Setup) -> tuple[Change, ...]:
+    """Long sequences divided among more of the devices that are there, with as many of them a step as before."""
+    every = (
+        _regrouped(c, times, "cp", ways, f"Divide every sequence among {ways} devices (context parallelism)")
+        for times in CONTEXT_TIMES
+        if c.layout.data % times == 0 and c.own_sequence >= times * SHORTEST_SHARE
+        for ways in [times * c.layout.context]
+    )
+    return tuple(change for change in every if allowed(change.apply(c)))
+
+
+def more_context(c: Setup) -> Iterator[Change]:
+    """Long sequences divided among several times as many devices, which divide ever more of the model's state too."""
+    times = 2
+    while c.chip.links and times * c.devices <= MOST_DEVICES and c.own_sequence >= times * SHORTEST_SHARE:
+        ways = times * c.layout.context
+        for zero in range(max(c.layout.zero, 1), 4):
+            title = f"Divide every sequence among {ways} of {times * c.devices} devices (context parallelism)"
+            change = Change(
+                f"--cp {ways} --zero {zero}",
+                {"cp": ways, "zero": zero},
+                f"{title}; divide {DIVIDED[zero]} among them (ZeRO {zero})",
+                f"{times} times the devices",
+            )
+            if allowed(change.apply(c)):
+                yield change
+        times *= 2
+
+
+def _regrouped(c: Setup, times: Count, word: str, ways: Count, title: str) -> Change:
+    """So many times fewer replicas in larger groups of a kind, and as many times more passes."""
+    data, passes = c.layout.data // times, c.micro_batches * times
+    pipelined = word == "pp" or c.layout.pipeline > 1
+    # A single replica has no other with which to divide its states, unless devices share its sequences.
+    zero = c.layout.zero if word == "cp" or data * c.layout.context > 1 else 0
+    words = {word: ways, "dp": data, "zero": zero}
+    options = " ".join(f"--{name} {value}" for name, value in words.items())
+    accumulate, micro_batches = (1, passes) if pipelined else (passes, 1)
     return Change(
-        f"--pp {ways} --dp {data} --zero {zero} --micro-batches {passes}",
-        {"pp": ways, "dp": data, "zero": zero, "accumulate": 1, "micro_batches": passes},
-        f"Divide the blocks among {ways} stages of a pipeline, {passes:,} micro-batches a step",
+        f"{options} {'--micro-batches' if pipelined else '--accumulate'} {passes}",
+        {**words, "accumulate": accumulate, "micro_batches": micro_batches},
+        f"{title}, {passes:,} {'micro-batches' if word == 'pp' else 'passes'} a step",
     )
 
 
@@ -262,7 +303,8 @@ def _kept(c: Setup) -> Iterator[Change]:
         yield from (_recompute(name) for name in names)
     yield from (_zero(zero) for zero in range(c.layout.zero))
     if c.update.offload != "none":
-        yield Change("--offload none", {"offload": "none"}, "Keep optimizer states on the device")
+        here = {"offload": "none"} | ({"offload_sizes": None} if c.update.buffers else {})
+        yield Change("--offload none", here, "Keep optimizer states on the device")
 
 
 def _merged(c: Setup) -> Iterator[Change]:
@@ -285,7 +327,8 @@ def _adapted(c: Setup, method: str, title: str, lost: str) -> Change:
     # Adapters are kept in fp32, under autocast, whatever the format of a model that is trained whole.
     compute = c.precision.compute.name
     wide = {} if c.precision.autocast or compute == "fp32" else {"precision": f"amp-{compute}"}
-    base = "fp32" if method == "qlora" and (wide or c.precision.autocast) else "16-bit"
+    prepared = method == "qlora" and not c.layout.divides_weights
+    base = "fp32" if prepared and (wide or c.precision.autocast) else "16-bit"
     option = " ".join((f"--method {method}", *(f"--{word} {value}" for word, value in wide.items())))
     return Change(option, {"method": method, "base_format": base, **wide}, title, lost, safe=False)
 

@@ -205,7 +205,7 @@ def ledger(c: Setup) -> MemoryLedger:
     if layout.pipeline == 1:
         layout = replace(layout, micro_batches=min(c.micro_batches, 2))
     one = replace(c, layout=layout, loss=replace(c.loss, chunks=min(chunks, 2)))
-    return busiest(tuple(replace(plan, chunks=chunks) for plan in memory_plans(one)), c.batch, c.sequence)
+    return busiest(tuple(replace(plan, chunks=chunks) for plan in memory_plans(one)), c.batch, c.own_sequence)
 
 
 def needed(c: Setup, held: MemoryLedger) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ironlaw.answers.assumptions import UNCERTAIN_PIPELINE, assumptions, hourly_price
 from ironlaw.answers.expected import Expected, expected, features
 from ironlaw.calibration import Features
-from ironlaw.config.checks import require_sequence, require_sweep, require_timed
+from ironlaw.config.checks import require_sequence, require_shared, require_sweep, require_timed
 from ironlaw.config.resolved import Setup
 from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import numbers, whole_numbers
@@ -204,6 +204,8 @@ class EstimatePlan:
         if type(sequence) is not int:
             sequence = whole_numbers("sequence", sequence)
         require_sequence(c.model, sequence)
+        if c.layout.context > 1:
+            require_shared(c, sequence)
         if hasattr(batch, "shape") or hasattr(sequence, "shape"):
             self._require_sweep(batch, sequence)
         time = self.step(batch, sequence)
@@ -239,7 +241,7 @@ class EstimatePlan:
         require_sweep(c, batch, sequence)
 
     def _memory(self, batch: Count, sequence: Count) -> MemoryBytes:
-        account = busiest(self.memory, batch, sequence)
+        account = busiest(self.memory, batch, self.setup.own(sequence))
         return memory_bytes(
             account.bytes_by_component(),
             account.allocated_peak,

@@ -157,12 +157,15 @@ def _time(c: Setup) -> Iterator[Line]:
         yield Line("update", "the optimizer", time.update)
         yield Line("bubble", "the pipeline fills and drains", time.bubble)
         yield Line("tensor parallelism", "collectives that the next kernel waits for", time.tensor)
+        if c.layout.context > 1:
+            yield Line("context parallelism", "keys and values that attention waits for", time.context)
         yield Line("pipeline parallelism", "sends between stages", time.pipeline)
         yield Line("data parallelism", "collectives that nothing hides", time.data)
     if time.offload:
         where = (
             "inputs of blocks are on their way" if c.update.offload == "none" else "the host updates what is offloaded"
         )
+        where += ", and weights come from it" * (c.update.offload == "parameters")
         yield Line("offloading", where, time.offload)
     yield Line("step", f"bound by {time.bound_by}", time.total)
 
@@ -180,5 +183,7 @@ def _sources(c: Setup) -> Iterator[str]:
     yield "Utilization: Chowdhery et al., PaLM, arXiv 2204.02311, appendix B"
     if c.layout.zero:
         yield "Divided states: Rajbhandari et al., ZeRO, arXiv 1910.02054"
+    if c.layout.context > 1:
+        yield "Rings of keys and values: NVIDIA/TransformerEngine, context_parallel.py; Liu et al., arXiv 2310.01889"
     if c.layout.devices > 1:
         yield "Parallel steps: Narayanan et al., arXiv 2104.04473"

@@ -21,7 +21,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, is_fully_sharded
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import kept_values
-from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan
+from ironlaw.memory.tensors import EVALUATION, Candidate, MemoryLedger, MemoryPlan
 
 Kind = Literal["weights", "gradients", "temporary"]
 MOMENTARY = ("gathered", "buckets")
@@ -83,14 +83,14 @@ def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) ->
         sequence: Tokens of a sequence; those of the setup when None.
     """
     plans = memory_plans(c)
-    ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
+    ledger = busiest(plans, batch or c.batch, c.own(sequence or c.sequence))
     return _at(c, plans, ledger, _highest(ledger, ledger.plan.front))
 
 
 def moments(c: Setup) -> tuple[Peak, ...]:
     """The same of every moment of the step at which memory may peak, in their order; the fullest is `peak`."""
     plans = memory_plans(c)
-    ledger = busiest(plans, c.batch, c.sequence)
+    ledger = busiest(plans, c.batch, c.own_sequence)
     named: dict[str, list[Candidate]] = {}
     for one in ledger.plan.candidates:
         named.setdefault(one.moment, []).append(one)
@@ -147,6 +147,8 @@ def _gone(c: Setup, moment: str) -> tuple[str, ...]:
     """Saved components of which nothing is there at a moment."""
     if moment in ("optimizer step", "last reduction"):
         return "casts", "activations", "logits"
+    if moment.startswith(EVALUATION):
+        return ("casts",) * c.framework.compiled + ("activations", "logits")
     return () if "loss" in moment or c.loss.kept else ("logits",)
 
 

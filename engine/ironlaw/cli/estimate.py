@@ -78,7 +78,7 @@ def _phase_lines(phases: Phases | None) -> Iterator[str]:
 def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     """The configuration in one line, without the options that vary."""
     # The heading names what all rows share; the number of devices varies between them.
-    devices = 1 if {"--dp", "--tp", "--pp"} & set(varied) else asked.layout.devices
+    devices = 1 if {"--dp", "--tp", "--pp", "--cp"} & set(varied) else asked.layout.devices
     sequence = getattr(asked, "sequence", None)
     what = "image" if sequence is None else "sequence"
     parts = {

@@ -31,6 +31,8 @@ def render(asked: Setup, found: Explanation) -> Iterator[str]:
     """The explanation as text."""
     yield heading(title(asked))
     yield f"B = {asked.batch:,} (sequences in a micro-batch), T = {asked.sequence:,} (tokens in a sequence)"
+    if asked.layout.context > 1:
+        yield f"What is kept counts the {asked.own_sequence:,} tokens of a sequence that one device has as T."
     yield _sum("Parameters", found.parameters, "elements")
     yield _sum("Memory whatever the batch, on the busiest GPU", found.static, "GB")
     yield _sum("Memory kept from forward to backward", found.saved, "GB")

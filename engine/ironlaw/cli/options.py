@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.cli.errors import UsageError, closest, quoted
+from ironlaw.config.choices import BUFFERS, buffers
 from ironlaw.config.optimizers import list_optimizers
 from ironlaw.config.setup import DEFAULT_GPU
+from ironlaw.core.errors import EngineError
 from ironlaw.graph.checkpointing import WORDS
 from ironlaw.hardware.accelerators import list_accelerators
 from ironlaw.hardware.links import list_links
@@ -74,6 +76,19 @@ def patterns(example: str) -> ValueKind:
         return text
 
     return ValueKind(read, f"names or patterns with commas between, such as {example}")
+
+
+def sizes() -> ValueKind:
+    """Sizes of DeepSpeed's buffers, `word:K` with commas between."""
+
+    def read(text: str) -> str:
+        try:
+            buffers(text)
+        except EngineError:
+            raise ValueError(text) from None
+        return text
+
+    return ValueKind(read, BUFFERS)
 
 
 def counted(word: str, *names: str) -> ValueKind:
@@ -209,13 +224,17 @@ STEP = (
     ),
     Option("--accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
     Option("--optimizer-in-backward", None, "update each parameter as its gradient appears"),
-    Option("--offload", one_of("none", "optimizer", "gradients"), "what lives in host memory (none)"),
+    Option("--offload", one_of("none", "optimizer", "gradients", "parameters"), "what lives in host memory (none)"),
+    Option("--offload-sizes", sizes(), "elements of DeepSpeed's buffers while it offloads (its own)"),
     Option("--update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
     Option("--execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
     Option("--accumulation", one_of("fused", "separate"), "of gradients (fused under megatron)"),
     Option("--rms-norm", one_of("fused", "separate"), "RMSNorm in eager PyTorch (separate)"),
     Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
+    Option("--eval-batch", whole(1, 1_000_000), "sequences that a device evaluates at once (--batch)"),
+    Option("--eval-kept", whole(0, 1_000_000), "batches of evaluation whose logits are kept (0)"),
+    Option("--eval-logits", None, "evaluation has the logits whole, whatever the loss of the training"),
 )
 TRAINED = (
     Option("--method", one_of("full", "lora", "qlora"), "what is trained: the model or adapters (full)"),
@@ -240,6 +259,7 @@ PARALLEL = (
     Option("--dp", whole(1, 1_000_000), "replicas (1)"),
     Option("--tp", whole(1, 100_000), "devices that share every matrix (1)"),
     Option("--pp", whole(1, 100_000), "pipeline stages (1)"),
+    Option("--cp", whole(1, 100_000), "devices that share every sequence (1)"),
     Option("--sequence-parallel", None, "divide norms and residuals along the sequence"),
     Option("--zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
     Option("--micro-batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),

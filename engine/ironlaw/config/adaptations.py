@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError, Instead, require_name, whole_number
-from ironlaw.graph.adaptation import ALL_LINEAR, Adaptation, Quantization, by_layer, require_adaptable
+from ironlaw.graph.adaptation import ALL_LINEAR, Adaptation, Format, Quantization, by_layer, require_adaptable
 from ironlaw.numerics.dtypes import TF32
 from ironlaw.numerics.precision import Precision, list_precisions
 from ironlaw.numerics.precision import precision as precision_by_name
@@ -19,13 +19,16 @@ RANK = 16
 """The rank of adapters for which none is given."""
 
 
-def adaptation(method: str | Adaptation, precision: Precision, given: Mapping[str, Any]) -> Adaptation:
+def adaptation(
+    method: str | Adaptation, precision: Precision, given: Mapping[str, Any], *, divided: bool = False
+) -> Adaptation:
     """What is trained.
 
     Args:
         method: Its name; an `Adaptation` passes through.
         precision: The precision, on which some formats depend.
         given: The other words of `ironlaw.config.setup.setup` that were given.
+        divided: Whether replicas divide the weights.
 
     Raises:
         EngineError: An unknown name, a value out of range, or words of adapters without adapters.
@@ -49,9 +52,21 @@ def adaptation(method: str | Adaptation, precision: Precision, given: Mapping[st
         dropout=given.get("lora_dropout", 0.0),
         magnitudes=given.get("dora", False),
         adapters=given.get("adapter_format", "fp32"),
-        base=given.get("base_format", "fp32" if quantized and precision.autocast else "16-bit"),
+        base=given.get("base_format", base_format(precision, quantized=quantized, divided=divided)),
         quantization=_quantization(given) if quantized else None,
     )
+
+
+def base_format(precision: Precision, *, quantized: bool, divided: bool) -> Format:
+    """The format of what is frozen and not quantized, where nobody says.
+
+    peft's `prepare_model_for_kbit_training` makes it FP32 beside 4 bits. Programs leave that out where FSDP or ZeRO-3
+    divides the weights: what is flattened together has one format (`bnb_4bit_quant_storage`).
+
+    Sources: bitsandbytes' guide to FSDP-QLoRA; TRL (`is_sharded_qlora`), axolotl
+    (`skip_prepare_model_for_kbit_training`).
+    """
+    return "fp32" if quantized and precision.autocast and not divided else "16-bit"
 
 
 def _quantization(given: Mapping[str, Any]) -> Quantization:

@@ -16,8 +16,9 @@ from ironlaw.numerics.precision import precision
 
 _PLACES = {
     "attention": ("attention", "kernel"), "base_format": ("adaptation", "base"), "batch": ("data", "batch"),
-    "dp": ("layout", "data"), "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"),
-    "offload": ("update", "offload"), "optimizer_in_backward": ("update", "in_backward"),
+    "cp": ("layout", "context"), "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"),
+    "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"), "offload": ("update", "offload"),
+    "offload_sizes": ("update", "buffers"), "optimizer_in_backward": ("update", "in_backward"),
     "overlap": ("layout", "overlap"), "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
     "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
     "zero": ("layout", "zero"),
@@ -35,7 +36,7 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
     """The setup that `ironlaw.setup` makes of a setup's words with these in their place.
 
     Whether its choices go together is not checked: `ironlaw.config.checks.require_possible` does. A word on which
-    others' defaults depend has to come with them; more replicas than one get the chip's usual nodes.
+    others' defaults depend has to come with them; more devices than one get the chip's usual nodes.
 
     Args:
         c: The setup.
@@ -53,13 +54,13 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
         elif word in _BY_NAME:
             parts[word] = _BY_NAME[word](value)
         elif word == "loss":
-            made = loss(value)
-            parts.setdefault("loss", {}).update(chunks=made.chunks, form=made.form)
+            pieces = loss(value)
+            parts.setdefault("loss", {}).update(chunks=pieces.chunks, form=pieces.form)
         elif word not in (*_PASSES, "method"):
             raise KeyError(word)
     if "accumulate" in words:
         parts.setdefault("layout", {})["micro_batches"] = prod(words[word] for word in _PASSES)
-    if "dp" in words and c.cluster is None:
+    if ("dp" in words or "cp" in words) and c.cluster is None:
         from ironlaw.hardware.cluster import cluster
 
         parts["cluster"] = cluster(c.chip)
@@ -68,13 +69,24 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
     found = {
         part: replace(getattr(c, part), **value) if isinstance(value, dict) else value for part, value in parts.items()
     }
-    return replace(c, **found)
+    made: Setup = replace(c, **found)
+    if c.adaptation.quantization and made.layout.divides_weights != c.layout.divides_weights:
+        return made if "base_format" in words else _rebased(c, made)
+    return made
+
+
+def _rebased(c: Setup, made: Setup) -> Setup:
+    """The same with the usual format of what is not quantized, where it was the usual one before."""
+    from ironlaw.config.adaptations import base_format
+
+    usual, then = (base_format(one.precision, quantized=True, divided=one.layout.divides_weights) for one in (c, made))
+    return replace(made, adaptation=replace(made.adaptation, base=then)) if c.adaptation.base == usual else made
 
 
 def _method(c: Setup, method: str) -> Adaptation:
     from ironlaw.config.adaptations import adaptation
 
-    plain = adaptation(method, c.precision, {})
+    plain = adaptation(method, c.precision, {}, divided=c.layout.divides_weights)
     if not c.adaptation.has_adapters:
         return plain
     return replace(c.adaptation, method=plain.method, base=plain.base, quantization=plain.quantization)

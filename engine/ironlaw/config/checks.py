@@ -9,7 +9,7 @@ from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError, Instead, require_positive
 from ironlaw.core.units import Count
 from ironlaw.hardware.accelerators import Accelerator, accelerator, list_accelerators
-from ironlaw.models.layers import LinearAttention
+from ironlaw.models.layers import Attention, LinearAttention
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import FP32
 from ironlaw.numerics.precision import Precision, list_precisions
@@ -70,15 +70,57 @@ def _require_layout(c: Setup) -> None:
     layout = c.layout
     if layout.sequence_parallel and layout.tensor == 1:
         raise EngineError("sequence_parallel", True, (Instead("tensor", "of at least 2"),), {"tensor": 1})
-    if layout.zero and layout.data == 1:
+    if layout.zero and layout.peers == 1:
         raise EngineError("zero", layout.zero, (0, Instead("data", "of at least 2")), {"data": 1})
     if layout.interleave > 1 and layout.pipeline == 1:
         raise EngineError("interleave", layout.interleave, (1, Instead("pipeline", "of at least 2")), {"pipeline": 1})
     if layout.interleave > 1 and layout.schedule == "gpipe":
         raise EngineError("interleave", layout.interleave, (1, Instead("schedule", "1f1b")), {"schedule": "gpipe"})
+    if layout.context > 1:
+        _require_context(c)
     if c.cluster and layout.tensor > 1:
         _require_tensor(c.model, layout.tensor, c.cluster.node_size)
     _ = c.stages  # what the model cannot be divided into
+
+
+def _require_context(c: Setup) -> None:
+    """Refuse what a ring of keys and values is not known with (`ironlaw.graph.ring`)."""
+    context = {"context": c.layout.context}
+    require_shared(c, c.sequence)
+    for what, value, only in (
+        ("attention", c.attention.kernel, "flash"),
+        ("backend", c.framework.backend, "cuda"),
+        ("runtime", c.framework.runtime, "none"),
+    ):
+        if value != only:
+            raise EngineError(what, value, (only,), context)
+    if "shifted" in (c.loss.logits or ""):
+        raise EngineError("logits", c.loss.logits, ("16-bit", "fp32"), context)
+    if because := unshared(c.model):
+        raise EngineError("context", c.layout.context, (1,), {"model": c.model.name}, because)
+
+
+def unshared(model: Transformer) -> str:
+    """Why devices cannot share a model's sequences here; empty where they can."""
+    kinds = [layer.attention for layer, _ in model.kinds if isinstance(layer.attention, Attention)]
+    parts = {
+        "windows": any(a.window for a in kinds),
+        "softcaps": any(a.softcap for a in kinds),
+        "sinks": any(a.sinks for a in kinds),
+        "a bias by distance": model.position == "alibi",
+    }
+    return next((f"whose attention has {what}" for what, there in parts.items() if there), "")
+
+
+def require_shared(c: Setup, sequence: Count) -> None:
+    """Refuse a sequence that devices cannot share evenly: each takes two parts of it, an early and a late one.
+
+    Source: Megatron-LM, `training/arguments.py`: the sequence is a multiple of `2 * context_parallel_size`.
+    """
+    parts = 2 * c.layout.context
+    uneven = sequence % parts != 0
+    if c.layout.context > 1 and (uneven.any() if hasattr(uneven, "any") else uneven):
+        raise EngineError("sequence", sequence, f"a multiple of {parts}", {"context": c.layout.context})
 
 
 def _require_tensor(model: Transformer, ways: Count, node: Count) -> None:
@@ -134,9 +176,22 @@ def _deepspeed_has(precision: Precision) -> bool:
 
 def _require_update(c: Setup) -> None:
     require_gradients_kept(c.update.in_backward, 1, c.micro_batches)
-    if c.update.in_backward and c.update.offload == "gradients":
+    offload, layout = c.update.offload, c.layout
+    if c.update.in_backward and offload in ("gradients", "parameters"):
         beside = {"optimizer_in_backward": True}
-        raise EngineError("offload", c.update.offload, ("none", "optimizer"), beside, "which keeps no gradients")
+        raise EngineError("offload", offload, ("none", "optimizer"), beside, "which keeps no gradients")
+    if c.update.buffers and offload in ("none", "optimizer"):
+        ways = tuple(Instead("offload", other) for other in ("gradients", "parameters"))
+        raise EngineError("offload_sizes", c.update.buffers.name, ways, {"offload": offload})
+    if offload != "parameters":
+        return
+    others = ("none", "optimizer", "gradients")
+    if layout.peers > 1 and layout.zero < 3:
+        because = "with which every device has all of the weights"
+        raise EngineError("offload", offload, (*others, Instead("zero", "3")), {"zero": layout.zero}, because)
+    for what, value, only in (("framework", c.framework.name, "torch"), ("pipeline", layout.pipeline, 1)):
+        if value != only:
+            raise EngineError(what, value, (only,), {"offload": offload})
 
 
 def require_gradients_kept(in_backward: bool, accumulate: Count, micro_batches: Count) -> None:
@@ -173,7 +228,7 @@ def _require_loss(c: Setup) -> None:
         raise EngineError("execution", c.framework.execution, ("eager",), {"logits": c.loss.logits})
     if c.loss.chunks > 1 and "shifted" in (c.loss.logits or ""):
         raise EngineError("logits", c.loss.logits, ("16-bit", "fp32"), {"loss": c.loss.name})
-    shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
+    shortest = c.own_sequence.min() if hasattr(c.own_sequence, "min") else c.own_sequence
     if c.loss.chunks > shortest:
         allowed = ("full", f"chunked:K with K at most {shortest}")
         raise EngineError("loss", c.loss.name, allowed, {"sequence": shortest}, "which has fewer tokens")

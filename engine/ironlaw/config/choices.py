@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
 from ironlaw.core.errors import EngineError, require_bool, require_name, settle_fields, whole_number
@@ -13,7 +13,7 @@ from ironlaw.graph.blocks import AttentionKernel, FrameworkName
 from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 
 UpdateKind = Literal["foreach", "for-loop", "fused"]
-Offload = Literal["none", "optimizer", "gradients"]
+Offload = Literal["none", "optimizer", "gradients", "parameters"]
 Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 Accumulation = Literal["fused", "separate"]
@@ -106,6 +106,56 @@ def loss(name: str | Loss, metrics: Count = 0, kept: bool = False, logits: str |
 
 
 @dataclass(frozen=True, slots=True)
+class Buffers:
+    """Elements of what DeepSpeed keeps on the device while it offloads; the defaults are its own.
+
+    Source: DeepSpeed at commit edaa722, August 2026, `zero/config.py`.
+
+    Attributes:
+        bucket: Of the buffer in which gradients are reduced on their way out: `reduce_bucket_size`, twice as many where
+            `overlap_comm` makes two of ZeRO-2's.
+        prefetch: Fetched ahead of the block at work: `stage3_prefetch_bucket_size`.
+        live: Up to which it fetches ahead: `stage3_max_live_parameters`.
+        reuse: A weight stays that is used again before so many others: `stage3_max_reuse_distance`.
+        persistent: A parameter with at most so many stays on every device: `stage3_param_persistence_threshold`.
+    """
+
+    bucket: Count = 500_000_000
+    prefetch: Count = 50_000_000
+    live: Count = 1_000_000_000
+    reuse: Count = 1_000_000_000
+    persistent: Count = 100_000
+
+    def __post_init__(self) -> None:
+        for size in (getattr(self, field.name) for field in fields(self)):
+            if type(size) is not int or not 0 <= size < 10**12:
+                raise EngineError("offload_sizes", size, "whole numbers of elements below a trillion")
+
+    @property
+    def name(self) -> str:
+        """As written on the command line: what differs from DeepSpeed's own, or all of it where nothing does."""
+        sizes = {field.name: getattr(self, field.name) for field in fields(self)}
+        told = {name: size for name, size in sizes.items() if size != getattr(_DEEPSPEED, name)} or sizes
+        return ",".join(f"{name}:{size}" for name, size in told.items())
+
+
+_DEEPSPEED = Buffers()
+BUFFERS = f"as in {_DEEPSPEED.name}, any of them"
+"""How DeepSpeed's buffers are written."""
+
+
+def buffers(text: str | Buffers | None) -> Buffers | None:
+    """DeepSpeed's buffers by their sizes, its own where it is not told; None for none. Raises `EngineError`."""
+    if text is None or isinstance(text, Buffers):
+        return text
+    pairs = [one.partition(":") for one in text.split(",")] if isinstance(text, str) else []
+    found = {name: int(size) for name, _, size in pairs if size.isascii() and size.isdigit() and len(size) <= 12}
+    if not pairs or len(found) < len(pairs) or not found.keys() <= {field.name for field in fields(Buffers)}:
+        raise EngineError("offload_sizes", text, BUFFERS)
+    return Buffers(**found)
+
+
+@dataclass(frozen=True, slots=True)
 class Update:
     """How the optimizer's step runs.
 
@@ -113,17 +163,51 @@ class Update:
         kind: PyTorch's implementation: `foreach` works on all tensors at once and needs a temporary for each,
             `for-loop` on one at a time, `fused` without any.
         in_backward: Whether each parameter is updated, and its gradient freed, as soon as it is known.
-        offload: What lives in host memory: nothing, optimizer states and master copy, or these and gradients.
+        offload: What lives in host memory: nothing, optimizer states and master copy, these and gradients, or the
+            weights too.
+        buffers: What DeepSpeed then keeps on the device, where it is DeepSpeed that offloads: always with weights,
+            which it fetches block by block.
     """
 
     kind: UpdateKind = "foreach"
     in_backward: bool = False
     offload: Offload = "none"
+    buffers: Buffers | None = None
 
     def __post_init__(self) -> None:
         require_name("offload", self.offload, get_args(Offload))
+        if self.offload == "parameters" and self.buffers is None:
+            object.__setattr__(self, "buffers", _DEEPSPEED)
         require_name("update", self.kind, get_args(UpdateKind))
         require_bool("optimizer_in_backward", self.in_backward)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How the model is evaluated between steps.
+
+    Attributes:
+        batch: Sequences of a device at once; those of the training when None.
+        kept: Batches whose logits stay on the device for metrics; 0 where the loss alone is kept.
+        whole: Whether the logits are there whole although the training's loss is in pieces, as Liger's kernel gives
+            them outside of training unless it is told not to. They are where they are kept.
+    """
+
+    batch: Count | None = None
+    kept: Count = 0
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch is not None:
+            object.__setattr__(self, "batch", whole_number("eval_batch", self.batch))
+        object.__setattr__(self, "kept", whole_number("eval_kept", self.kept, 0))
+        require_bool("eval_logits", self.whole)
+
+
+def evaluation(batch: Count | None, kept: Count, whole: bool) -> Evaluation | None:
+    """How the model is evaluated; None where nothing is said of it."""
+    made = Evaluation(batch, kept, whole)
+    return None if made == Evaluation() else made
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +281,14 @@ def framework(
     return Framework(name, execution, runtime, backend, accumulation, rms_norm)  # type: ignore[arg-type]  # it checks
 
 
-def update(kind: str | None, code: Framework, in_backward: bool = False, offload: str = "none") -> Update:
+def update(
+    kind: str | None,
+    code: Framework,
+    in_backward: bool = False,
+    offload: str = "none",
+    sizes: str | Buffers | None = None,
+) -> Update:
     """How the optimizer's step runs, the framework's own kind where it is None. Raises `EngineError` for no name."""
     if kind is None:
         kind = "fused" if code.compiled else "foreach" if code.backend == "cuda" else "for-loop"
-    return Update(kind, in_backward, offload)  # type: ignore[arg-type]  # its own check is next
+    return Update(kind, in_backward, offload, buffers(sizes))  # type: ignore[arg-type]  # its own check is next

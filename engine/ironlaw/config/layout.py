@@ -1,4 +1,4 @@
-"""Layouts: how a job's devices divide a model: data, tensor and pipeline parallelism, ZeRO."""
+"""Layouts: how a job's devices divide a model: data, tensor, pipeline and context parallelism, ZeRO."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironlaw.core.errors import EngineError, Instead, settle_fields, whole_numbe
 from ironlaw.core.units import Count
 from ironlaw.models.transformer import Transformer
 
-_COUNTS = dict.fromkeys(("data", "tensor", "pipeline", "micro_batches", "interleave"), 1)
+_COUNTS = dict.fromkeys(("data", "tensor", "pipeline", "context", "micro_batches", "interleave"), 1)
 _NAMES = {"schedule": ("gpipe", "1f1b")}
 _SWITCHES = ("sequence_parallel", "balanced", "overlap", "overlap_tensor")
 
@@ -24,13 +24,15 @@ class Layout:
         tensor: Devices that share every matrix, t.
         pipeline: Stages of consecutive blocks, p.
         sequence_parallel: Whether the tensor group also divides norms and residuals along the sequence.
-        zero: What the data group divides: 0 nothing, 1 optimizer states, 2 also gradients, 3 also parameters.
+        zero: What devices with the same parameters divide (`peers`): 0 nothing, 1 optimizer states, 2 also gradients,
+            3 also parameters.
         micro_batches: Micro-batches a stage works through per step, m.
         interleave: Model chunks per stage, v.
         schedule: Order of the pipeline's work, `"1f1b"` or `"gpipe"`.
         balanced: Whether embedding and head count as a block each when a pipeline divides the model.
         overlap: Whether data parallelism's collectives run beside the work where they can.
         overlap_tensor: Whether tensor parallelism's collectives run beside the work, piece by piece.
+        context: Devices that share every sequence, c.
     """
 
     data: Count = 1
@@ -44,6 +46,7 @@ class Layout:
     balanced: bool = False
     overlap: bool = True
     overlap_tensor: bool = False
+    context: Count = 1
 
     def __post_init__(self) -> None:
         settle_fields(self, _COUNTS, {}, ())
@@ -53,7 +56,25 @@ class Layout:
     @property
     def devices(self) -> Count:
         """All devices of the job."""
-        return self.data * self.tensor * self.pipeline
+        return self.data * self.together
+
+    @property
+    def together(self) -> Count:
+        """Devices that hold one replica and work on its sequences together."""
+        return self.tensor * self.pipeline * self.context
+
+    @property
+    def peers(self) -> Count:
+        """Devices with the same parameters, which sum gradients and among which ZeRO divides: data times context.
+
+        Source: Megatron-LM, `core/parallel_state.py`, the data-parallel group with context parallelism.
+        """
+        return self.data * self.context
+
+    @property
+    def divides_weights(self) -> bool:
+        """Whether replicas divide the weights: FSDP's full sharding, ZeRO-3."""
+        return self.peers > 1 and self.zero == 3
 
     @property
     def different_replicas(self) -> Count:

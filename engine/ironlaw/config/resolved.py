@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from ironlaw.config.choices import Attention, Framework, Loss, Update
+from ironlaw.config.choices import Attention, Evaluation, Framework, Loss, Update
 from ironlaw.config.layout import Layout, Stage, stages
 from ironlaw.config.optimizers import Optimizer
 from ironlaw.core.errors import EngineError
@@ -58,6 +58,7 @@ class Setup:
         layout: How the job's devices divide the work. Its `micro_batches` are all of a step, accumulated ones too.
         cluster: The devices and their links; None for a single device.
         adaptation: What is trained: everything, parts, or adapters.
+        evaluation: How it is evaluated, where somebody says so: then its peak is one of the memory's.
     """
 
     model: Transformer
@@ -74,6 +75,7 @@ class Setup:
     layout: Layout
     cluster: Cluster | None
     adaptation: Adaptation = FULL
+    evaluation: Evaluation | None = None
 
     def __hash__(self) -> int:
         return self._hash
@@ -103,6 +105,16 @@ class Setup:
     def sequence(self) -> Count:
         """Tokens in a sequence."""
         return self.data.sequence
+
+    @property
+    def own_sequence(self) -> Count:
+        """Tokens of a sequence that one device has."""
+        return self.own(self.data.sequence)
+
+    def own(self, sequence: Count) -> Count:
+        """Tokens that one device has of a sequence of any length, a multiple of twice the devices that share it."""
+        context = self.layout.context
+        return sequence if context == 1 else sequence // context
 
     @property
     def micro_batches(self) -> Count:
@@ -192,7 +204,15 @@ class Setup:
     def whole(self) -> Setup:
         """The same model on one device, undivided."""
         layout = replace(
-            self.layout, data=1, tensor=1, pipeline=1, sequence_parallel=False, zero=0, interleave=1, balanced=False
+            self.layout,
+            data=1,
+            tensor=1,
+            pipeline=1,
+            context=1,
+            sequence_parallel=False,
+            zero=0,
+            interleave=1,
+            balanced=False,
         )
         return replace(self, layout=layout, cluster=None)
 
@@ -254,6 +274,7 @@ def _sections(c: Setup, model: Transformer) -> tuple[Section, ...]:
         logits=c.loss.logits,
         # Without one, the older checkpoints have no gradients at all; those who offload see to it too.
         input_gradient=c.checkpointing.reentrant or c.checkpointing.away,
+        context=c.layout.context,
     )
 
 

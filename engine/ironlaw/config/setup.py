@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.config.checks import require_gradients_kept, require_possible
-from ironlaw.config.choices import LOSSES, Attention, Framework, Loss
+from ironlaw.config.choices import LOSSES, Attention, Buffers, Framework, Loss
 from ironlaw.config.choices import attention as attention_by_name
+from ironlaw.config.choices import evaluation as evaluation_by_words
 from ironlaw.config.choices import framework as framework_by_name
 from ironlaw.config.choices import loss as loss_by_name
 from ironlaw.config.choices import update as update_by_name
@@ -56,6 +57,7 @@ def setup(
     accumulate: Count = 1,
     optimizer_in_backward: bool = False,
     offload: str = "none",
+    offload_sizes: str | Buffers | None = None,
     update: str | None = None,
     framework: str = "torch",
     execution: str | None = None,
@@ -74,6 +76,7 @@ def setup(
     balanced: bool = False,
     overlap: bool = True,
     overlap_tensor: bool = False,
+    cp: Count = 1,
     node_size: Count = 8,
     link: str | None = None,
     network: str = DEFAULT_NETWORK,
@@ -90,6 +93,9 @@ def setup(
     frozen: str = "",
     keep_logits: bool = False,
     logits: str | None = None,
+    eval_batch: Count | None = None,
+    eval_kept: Count = 0,
+    eval_logits: bool = False,
 ) -> Setup:
     """A setup from names. The arguments are those of the command line.
 
@@ -113,7 +119,10 @@ def setup(
         dropout: Probability of embedding, attention and residual dropout.
         accumulate: Times that a step repeats its micro-batches before the update.
         optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
-        offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too).
+        offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too), or
+            `"parameters"` (the weights too, which DeepSpeed fetches block by block).
+        offload_sizes: Elements of DeepSpeed's buffers where it offloads gradients or weights, as `"bucket:500000000"`
+            (see `ironlaw.config.choices.Buffers`); with weights its own sizes when None.
         update: `"foreach"`, `"for-loop"` or `"fused"`; the framework's default when None.
         framework: `"torch"` or `"megatron"`.
         execution: `"eager"` or `"compiled"`; eager for torch and compiled for megatron when None.
@@ -125,13 +134,14 @@ def setup(
         tp: Devices that share every matrix.
         pp: Pipeline stages.
         sequence_parallel: Whether norms and residuals are divided along the sequence.
-        zero: What the replicas divide, 0 to 3.
+        zero: What devices with the same parameters divide, 0 to 3.
         micro_batches: Micro-batches of one replica in flight per pass through the pipeline.
         interleave: Model chunks per pipeline stage.
         schedule: `"1f1b"` or `"gpipe"`.
         balanced: Whether embedding and head count as a block each when a pipeline divides the model.
         overlap: Whether data parallelism's collectives run beside the work.
         overlap_tensor: Whether tensor parallelism's do.
+        cp: Devices that share every sequence.
         node_size: Devices per node.
         link: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
@@ -143,13 +153,18 @@ def setup(
         dora: Whether the length of every row is trained too.
         adapter_format: `"fp32"` (when None, as peft) or `"16-bit"`, the format of adapters, gradients and states.
         base_format: `"fp32"` or `"16-bit"`, the format of what is frozen and not quantized. When None the format of the
-            products; under autocast with NF4 FP32, as peft prepares a quantized model.
+            products; under autocast with NF4 FP32, as peft prepares a quantized model, unless replicas divide the
+            weights.
         double_quantization: Whether NF4's scales are quantized too; they are when None.
         quantization_block: Weights of NF4 that share a scale; 64 when None.
         frozen: Patterns of parameters that are not trained, with commas between, as `"wte,blocks.0.*"`.
         keep_logits: Whether the training loop holds the logits until the backward pass is over.
         logits: What becomes of the logits before the loss: `"16-bit"`, `"fp32"`, these two with `"-shifted"`, or
             `"fp32-shifted-early"` (see `ironlaw.config.choices.Loss`); what the model's code does when None.
+        eval_batch: Sequences that a device evaluates at once, between steps; the peak of a training is also that of
+            its evaluation where one of these three words is given. The training's batch when None.
+        eval_kept: Batches of evaluation whose logits stay on the device, for metrics (`eval_accumulation_steps`).
+        eval_logits: Whether evaluation has the logits whole although the training's loss is in pieces.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -173,6 +188,7 @@ def setup(
         balanced=balanced,
         overlap=overlap,
         overlap_tensor=overlap_tensor,
+        context=cp,
     )
     c = Setup(
         model=transformer,
@@ -184,10 +200,11 @@ def setup(
         dropout=probability("dropout", dropout),
         checkpointing=part("checkpointing", checkpointing, Checkpointing, POLICIES, checkpointing_by_name),
         loss=part("loss", loss, Loss, LOSSES, lambda name: loss_by_name(name, metrics, keep_logits, logits)),
-        update=update_by_name(update, code, optimizer_in_backward, offload),
+        update=update_by_name(update, code, optimizer_in_backward, offload, offload_sizes),
         framework=code,
         layout=layout,
         cluster=_cluster(chip, layout.devices, whole_number("node_size", node_size), link, network, network_gbit),
+        evaluation=evaluation_by_words(eval_batch, eval_kept, eval_logits),
     )
     trained = {
         "lora_rank": lora_rank, "lora_targets": lora_targets, "lora_dropout": lora_dropout or None,
@@ -198,7 +215,7 @@ def setup(
     if method != "full" or given:
         from ironlaw.config.adaptations import adaptation
 
-        c = replace(c, adaptation=adaptation(method, c.precision, given))
+        c = replace(c, adaptation=adaptation(method, c.precision, given, divided=layout.divides_weights))
     require_possible(c)
     return c
 

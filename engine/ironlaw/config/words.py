@@ -12,7 +12,10 @@ Words = ParamSpec("Words")
 Made = TypeVar("Made")
 Kind = TypeVar("Kind")
 
-WRITTEN = {"data": "dp", "tensor": "tp", "pipeline": "pp", "accelerator": "gpu", "chunks": "loss", "rank": "lora_rank"}
+WRITTEN = {
+    "data": "dp", "tensor": "tp", "pipeline": "pp", "context": "cp", "accelerator": "gpu", "chunks": "loss",
+    "rank": "lora_rank",
+}  # fmt: skip
 """The name that a part of a setup has for something, and the name that the caller has for it."""
 
 LONGEST_NAME = 96

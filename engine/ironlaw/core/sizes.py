@@ -60,6 +60,10 @@ class Size:
                 return False
         return True
 
+    def of_batch(self, batch: int) -> Size:
+        """The same for one batch: a polynomial in the sequence alone."""
+        return total(Size((((0, j), c * batch**i),)) for (i, j), c in self.terms)
+
     def split(self, ways: int) -> Size:
         """The share of one of `ways` equal shards. Raises `EngineError` when a coefficient does not divide evenly."""
         if ways == 1:

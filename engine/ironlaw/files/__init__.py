@@ -86,11 +86,14 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
         return ((text, read(text)),)
     found: list[tuple[str, Reading]] = []
     unread = ""
+    why: EngineError | None = None
     for part in whole:
         try:
             found.append((part, read(part)))
         except (UnreadError, TooDeepError) as error:
-            unread = f"A part of the text was not read: {error}."
+            unread, why = f"A part of the text was not read: {error}.", error
+    if not found and why:
+        raise why
     if unread:
         first, reading = found[0]
         found[0] = first, replace(reading, missing=(*reading.missing, unread))

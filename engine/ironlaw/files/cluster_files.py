@@ -20,6 +20,16 @@ def _block(document: Document, name: str) -> Document:
 
 _UNCOUNTED = ("zero_hpz_partition_size", "mics_shard_size", "zeropp_loco_param")
 _SWITCHED = ("zero_quantized_weights", "zero_quantized_gradients")
+_OF_OFFLOADING = {"offload_optimizer": ("ratio", 1), "offload_param": ("max_in_cpu", 1e9)}
+"""Settings of what is offloaded that no plan counts, and their defaults."""
+SIZES = {
+    "bucket": "reduce_bucket_size",
+    "prefetch": "stage3_prefetch_bucket_size",
+    "live": "stage3_max_live_parameters",
+    "reuse": "stage3_max_reuse_distance",
+    "persistent": "stage3_param_persistence_threshold",
+}
+"""Sizes of DeepSpeed's buffers (`ironlaw.config.choices.Buffers`) by its keys."""
 _UNCOUNTED_OF_RECOMPUTATION = ("cpu_checkpointing", "partition_activations", "contiguous_memory_optimization")
 """What changes memory or traffic in DeepSpeed, and in no plan."""
 
@@ -42,6 +52,7 @@ def deepspeed(document: Document) -> Reading:
         zero=stage,
         offload_optimizer=_away(zero, "offload_optimizer"),
         offload_parameters=_away(zero, "offload_param"),
+        offload_sizes=_sizes(zero, stage),
         compute=chosen,  # type: ignore[arg-type]
         sums=_sums(_block(document, "data_types").get("grad_accum_dtype")),
         micro_batch=values.count("train_micro_batch_size_per_gpu", document.get("train_micro_batch_size_per_gpu")),
@@ -58,7 +69,27 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     asked = [name for name in _UNCOUNTED if zero.get(name) not in (*values.ABSENT, False, 0, 1, -1)]
     asked += [name for name in _SWITCHED if zero.get(name) is True]
     asked += [name for name in _UNCOUNTED_OF_RECOMPUTATION if recompute.get(name) is True]
-    return (f"Not counted of DeepSpeed's file: {', '.join(asked)}.",) if asked else ()
+    for block, (name, usual) in _OF_OFFLOADING.items():
+        if _block(zero, block).get(name, usual) != usual:
+            asked.append(f"{block}.{name}")
+    told = [f"Not counted of DeepSpeed's file: {', '.join(asked)}."] if asked else []
+    disks = [name for name in _OF_OFFLOADING if _block(zero, name).get("device") == "nvme"]
+    if disks:
+        told.append(f"Counted as host memory, and its time as that memory's: {' and '.join(disks)} on NVMe.")
+    return tuple(told)
+
+
+def _sizes(zero: Document, stage: int) -> str | None:
+    """The sizes of buffers that a file says; `auto` where Trainer and accelerate fill them in by the model's width."""
+    found = {}
+    for name, key in SIZES.items():
+        if zero.get(key) == "auto" and name in ("bucket", "prefetch", "persistent"):
+            found[name] = "auto"
+        elif (size := values.amount(key, zero.get(key))) is not None:
+            found[name] = f"{int(size)}"
+    if stage == 2 and values.switch("overlap_comm", zero.get("overlap_comm")):
+        found["double"] = "1"
+    return ",".join(f"{name}:{size}" for name, size in found.items()) or None
 
 
 def _sums(value: object) -> Format | None:
@@ -90,6 +121,8 @@ def accelerate(document: Document) -> Reading:
         devices=values.count("num_processes", document.get("num_processes")),
         nodes=values.count("num_machines", document.get("num_machines")),
         compute=_precision(document.get("mixed_precision")),  # type: ignore[arg-type]
+        context=_group(document, "parallelism_config_cp_size"),
+        tensor=_group(document, "parallelism_config_tp_size"),
     )
     how, missing = document.get("distributed_type"), []
     inside: dict[str, Any] = {}
@@ -110,6 +143,11 @@ def accelerate(document: Document) -> Reading:
     elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
     return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
+
+
+def _group(document: Document, key: str) -> int | None:
+    """Devices that share sequences or matrices, which accelerate's `ParallelismConfig` says."""
+    return values.count(key, _block(document, "parallelism_config").get(key))
 
 
 def _fsdp(config: Document) -> dict[str, Any]:

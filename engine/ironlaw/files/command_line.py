@@ -187,10 +187,12 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     if how or "mixed_precision" in given:
         engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}
         sharding = {key: given[key] for key in given if key.startswith("fsdp_")}
+        groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
         document = {
             "mixed_precision": given.get("mixed_precision"),
             "deepspeed_config": engine,
             "fsdp_config": sharding,
+            "parallelism_config": groups,
         }
         inside = cluster_files.accelerate(document | ({"distributed_type": how.upper()} if how else {}))
         facts = facts.joined(inside.facts)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ironlaw.hardware.accelerators import Accelerator
 
 Edit = tuple[edits.Path, object]
-_SILENT = ("base_format", "keep_logits", "micro_batches")
+_SILENT = ("base_format", "keep_logits", "micro_batches", "offload_sizes")
 """Words that come with others and that no file says."""
 _DEFAULTS = {"accumulate": 1, "attention": "flash", "checkpointing": "none", "offload": "none", "optimizer": "adamw"}
 _PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
@@ -100,7 +100,13 @@ def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
         expected["update"] = told[1].get("update", "fused")
         told[1].setdefault("update", "fused")
     if "method" in words:  # the adapter's own words follow from it
-        expected = {word: value for word, value in told[1].items() if word.startswith(("lora", "double"))} | expected
+        of_method = ("lora", "double", "base")
+        expected = {word: value for word, value in told[1].items() if word.startswith(of_method)} | expected
+    if "offload" in words:  # with which sizes of buffers come and go; DeepSpeed takes gradients with the states
+        expected.pop("offload_sizes", None)
+        told[1].pop("offload_sizes", None)
+        if (words["offload"], told[1].get("offload")) == ("optimizer", "gradients"):
+            expected["offload"] = "gradients"
     return expected == told[1]
 
 
@@ -120,7 +126,9 @@ def _edits(
     for word in words:
         if word in _SILENT or (word == "lora_rank" and "method" in words):
             continue
-        if kind == "DeepSpeed":
+        if kind == "DeepSpeed" and word == "offload":
+            yield from _offloaded(document, words[word])
+        elif kind == "DeepSpeed":
             yield _of_deepspeed(word, words[word])
         elif kind == "accelerate":
             yield _of_accelerate(document, word, words[word])
@@ -136,9 +144,15 @@ def _of_deepspeed(word: str, value: Any) -> Edit:
         return (keys[word],), value
     if word == "zero":
         return ("zero_optimization", "stage"), value
-    if word == "offload":
-        return ("zero_optimization", "offload_optimizer", "device"), _host(value)
     raise _UnwritableError
+
+
+def _offloaded(document: Mapping[str, Any], offload: str) -> Iterator[Edit]:
+    """Where DeepSpeed keeps states and weights: under ZeRO-2 and 3 gradients go where states do."""
+    away = "none" if offload == "none" else "cpu"
+    yield ("zero_optimization", "offload_optimizer", "device"), away
+    if offload == "parameters" or edits.has(document, "zero_optimization", "offload_param"):
+        yield ("zero_optimization", "offload_param", "device"), "cpu" if offload == "parameters" else "none"
 
 
 def _host(offload: str) -> str:

@@ -41,7 +41,8 @@ YOURS = {
 def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
     """The texts of a plan by kind; those that cannot say what the setup asks are left out.
 
-    `"command"` is ours, `"torchrun"` starts TRL's script, or Megatron-LM's where matrices or layers are divided;
+    `"command"` is ours, `"torchrun"` starts TRL's script, or Megatron-LM's where matrices or layers or sequences are
+    divided;
     `"accelerate"` and `"fsdp"` (a Trainer's settings) are YAML, `"deepspeed"` and `"json"` are JSON; `"markdown"` is a
     block for an issue.
 
@@ -103,7 +104,7 @@ def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     start = [f"--nproc-per-node {machines[1]}"]
     if machines[0] > 1:
         start = [f"--nnodes {machines[0]}", *start, f"--rdzv-backend c10d --rdzv-endpoint {FIRST}:29500 --rdzv-id plan"]
-    if c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1:
+    if c.framework.by_hand or c.layout.together > 1:
         settings, script = launch.megatron(c), MEGATRON
     else:
         settings, script = trainer, TRL

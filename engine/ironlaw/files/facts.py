@@ -60,6 +60,8 @@ class Facts:
         zero: What replicas divide, 0 to 3; FSDP's full sharding is 3.
         offload_optimizer: Whether optimizer states live in host memory.
         offload_parameters: Whether parameters do.
+        offload_sizes: Sizes of DeepSpeed's buffers as `name:size` with commas between, `auto` where the model's width
+            says them; with `double` of its bucket two.
         runtime: `"deepspeed"` or `"fsdp"`, where one of them divides the states.
         tensor: Devices that share every matrix.
         pipeline: Pipeline stages.
@@ -67,6 +69,9 @@ class Facts:
         expert: Devices that share experts.
         epochs: Passes over the data.
         steps: Updates of the run.
+        eval_batch: Sequences of one device's forward pass in evaluation.
+        eval_kept: Batches of evaluation whose logits are kept on the device.
+        eval_logits: Whether evaluation has the logits whole even where a kernel never keeps them in training.
     """
 
     model: str | None = None
@@ -98,6 +103,7 @@ class Facts:
     zero: Count | None = None
     offload_optimizer: bool | None = None
     offload_parameters: bool | None = None
+    offload_sizes: str | None = None
     runtime: Literal["deepspeed", "fsdp"] | None = None
     tensor: Count | None = None
     pipeline: Count | None = None
@@ -105,6 +111,9 @@ class Facts:
     expert: Count | None = None
     epochs: float | None = None
     steps: Count | None = None
+    eval_batch: Count | None = None
+    eval_kept: Count | None = None
+    eval_logits: bool | None = None
 
     def said(self) -> dict[str, object]:
         """The facts that are said, by name."""

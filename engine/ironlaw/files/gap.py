@@ -267,7 +267,7 @@ def _switches(c: Setup, *, longer: bool) -> Iterator[tuple[dict[str, Any], str]]
         yield {"precision": "fp32", **base}, "Computing in FP32"
     elif short := c.chip.short_format:
         yield {"precision": f"amp-{short}", **base}, "Computing in 16 bit"
-    if c.layout.data > 1:
+    if c.layout.peers > 1:
         yield (
             {"overlap": not c.layout.overlap},
             ("Waiting for collectives" if c.layout.overlap else "Overlapping collectives"),

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ironlaw.config.choices import Buffers
 from ironlaw.config.resolved import Setup
-from ironlaw.files import values
+from ironlaw.files import cluster_files, values
 from ironlaw.hardware.accelerators import Accelerator
 from ironlaw.models.layers import Attention, FeedForward
 
@@ -39,19 +40,25 @@ DIVIDED = "mixed-bf16"
 
 def uses_deepspeed(c: Setup) -> bool:
     """Whether DeepSpeed divides or offloads what the setup does."""
-    return c.framework.runtime == "deepspeed" or c.precision.name in OF_DEEPSPEED or c.layout.zero == 1
+    own = c.framework.runtime == "deepspeed" or c.precision.name in OF_DEEPSPEED or c.layout.zero == 1
+    return own or c.update.buffers is not None
 
 
 def uses_fsdp(c: Setup) -> bool:
     """Whether PyTorch's FSDP divides what the setup does."""
-    return c.layout.data > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
+    return c.layout.peers > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
 
 
 def _keeps_its_formats(c: Setup) -> bool:
     """Whether programs that divide keep the formats: with FSDP accelerate makes FP32 shards, gathered in 16 bits."""
     if c.precision.name == DIVIDED:
-        return c.layout.data > 1 and c.layout.zero > 0
+        return (c.layout.peers > 1 and c.layout.zero > 0) or c.update.buffers is not None
     return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
+
+
+def _prepared(c: Setup) -> bool:
+    """Whether what is not in 4 bits is FP32: programs that divide by FSDP leave it in 16."""
+    return c.adaptation.quantization is not None and c.precision.autocast and c.adaptation.base == "fp32"
 
 
 def fused_attention(chip: Accelerator) -> str:
@@ -73,7 +80,7 @@ def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
     optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
-    elsewhere = c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1 or c.update.in_backward
+    elsewhere = c.framework.by_hand or c.layout.together > 1 or c.update.in_backward
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
@@ -95,6 +102,10 @@ def trainer(c: Setup) -> Settings | None:
         found["use_liger_kernel"] = True
     if c.framework.compiled:
         found["torch_compile"] = True
+    if c.evaluation and c.evaluation.batch:
+        found["per_device_eval_batch_size"] = c.evaluation.batch
+        if c.evaluation.kept:
+            found["eval_accumulation_steps"] = c.evaluation.kept
     dtype = _DTYPES[c.precision.name]
     if dtype and not c.adaptation.has_adapters:
         found["dtype"] = dtype
@@ -117,7 +128,7 @@ def _adapter(c: Setup) -> dict[str, Any]:
 
 def fsdp(c: Setup) -> Settings | None:
     """Those settings of a Trainer that divide by FSDP."""
-    if not uses_fsdp(c):
+    if not uses_fsdp(c) or _prepared(c):
         return None
     away = c.update.offload != "none"
     return {
@@ -142,6 +153,7 @@ def megatron(c: Setup) -> Settings | None:
         "micro-batch-size": c.batch,
         "global-batch-size": c.batch * c.micro_batches * c.replicas,
         "seq-length": c.sequence,
+        **({"context-parallel-size": c.layout.context} if c.layout.context > 1 else {}),
         **shape,
         "hidden-dropout": c.dropout,
         "attention-dropout": c.dropout,
@@ -202,15 +214,24 @@ def _shape(c: Setup) -> Settings | None:
 def deepspeed(c: Setup) -> Settings | None:
     """DeepSpeed's configuration."""
     plain = c.precision.name in (*OF_DEEPSPEED, DIVIDED, "fp32") or c.adaptation.has_adapters
-    alone = c.layout.data == 1 and c.precision.name in OF_DEEPSPEED
+    alone = c.layout.peers == 1 and c.precision.name in OF_DEEPSPEED
     divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
-    if not plain or not divided or not _keeps_its_formats(c) or c.layout.tensor * c.layout.pipeline > 1:
+    if not plain or not divided or not _keeps_its_formats(c) or c.layout.together > 1:
         return None
     if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
         return None  # at these stages its buffers are counted, and they are not those of the setup
+    if c.layout.zero >= 2 and c.adaptation.everything and c.update.offload == "optimizer":
+        return None  # gradients go with the states
+    if c.update.offload == "gradients" and not (c.update.buffers and c.adaptation.everything):
+        return None
     zero: dict[str, Any] = {"stage": c.layout.zero}
     if c.update.offload != "none":
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    if c.update.offload == "parameters":
+        zero["offload_param"] = {"device": "cpu", "pin_memory": True}
+    if sizes := c.update.buffers:
+        zero["stage"] = zero["stage"] or (3 if c.update.offload == "parameters" else 2)
+        zero |= {key: getattr(sizes, name) for name, key in cluster_files.SIZES.items()}
     found: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": c.batch,
         "gradient_accumulation_steps": c.micro_batches,
@@ -228,7 +249,7 @@ def accelerate(c: Setup) -> Settings | None:
 
     Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
     """
-    if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1 or not _keeps_its_formats(c):
+    if (machines := nodes(c)) is None or c.layout.together > 1 or not _keeps_its_formats(c):
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
     autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")
@@ -241,10 +262,14 @@ def accelerate(c: Setup) -> Settings | None:
     }
     if engine:
         away = "cpu" if c.update.offload != "none" else "none"
-        inside = {"zero_stage": c.layout.zero, "offload_optimizer_device": away}
+        inside = {"zero_stage": engine["zero_optimization"]["stage"], "offload_optimizer_device": away}
+        if c.update.offload == "parameters":
+            inside["offload_param_device"] = away
+        if c.update.buffers not in (None, Buffers()):
+            return None  # it has no keys for them
         inside["gradient_accumulation_steps"] = c.micro_batches
         return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}
-    if uses_fsdp(c):
+    if uses_fsdp(c) and not _prepared(c):
         config: dict[str, Any] = {
             "fsdp_version": 2,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",

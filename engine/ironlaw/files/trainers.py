@@ -39,6 +39,10 @@ _LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_
 _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
 _EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
 """Keys of the sequences that a device evaluates at once."""
+_STRATEGIES = ("eval_strategy", "evaluation_strategy")
+_WHOLE_LOGITS = ("axolotl", "LLaMA-Factory")
+"""Programs that call Liger's kernel themselves, which outside of training has the logits whole; Trainer's own
+`use_liger_kernel` leaves them out of an evaluation that keeps the loss alone (transformers 5.23, `prediction_step`)."""
 _MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
 """What scripts around a Trainer call the same."""
 _FOUR_BITS = ("q_lora", "use_qlora", "qlora")
@@ -81,7 +85,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
     name = document.get(_key(document, dialect.models[0], dialect.models[1:]))
     steps = document.get("max_steps")
     plain["steps"] = values.count("max_steps", None if steps in (-1, "-1") else steps)
-    named = {fact: value for fact, value in {**dialect.rest(document), **plain}.items() if value is not None}
+    rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
+    named = {fact: value for fact, value in {**rest, **plain}.items() if value is not None}
     silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
     found = {**silent, **named}
     if found.get("method") in ("full", "freeze"):
@@ -106,11 +111,33 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
         told.append(f"It names a DeepSpeed file, {DIVIDES}")
-    for key in _EVALUATION:
-        size = values.count(key, document.get(key))
-        if size is not None and size != facts.micro_batch:
-            told.append(f"{key}: {size:,} is not counted: evaluation is counted with the training's batch.")
+    key = _key(document, _EVALUATION[0], _EVALUATION[1:])
+    if _is_unevaluated(document) and (size := values.count(key, document.get(key))):
+        told.append(f"{key}: {size:,} counts for nothing: evaluation is off.")
     return tuple(told)
+
+
+def _evaluation(document: Document, kind: Kind) -> Found:
+    """How many sequences are evaluated at once, and of how many batches logits are kept, where a file says so.
+
+    Who has no metrics does not ask for `eval_accumulation_steps`, after which logits leave the device.
+    """
+    key = _key(document, _EVALUATION[0], _EVALUATION[1:])
+    size = values.count(key, document.get(key))
+    if size is None or _is_unevaluated(document):
+        return {}
+    kept = values.count("eval_accumulation_steps", document.get("eval_accumulation_steps"))
+    if values.switch("prediction_loss_only", document.get("prediction_loss_only")):
+        kept = None
+    return {"eval_batch": size, "eval_kept": kept, "eval_logits": True if kind in _WHOLE_LOGITS else None}
+
+
+def _is_unevaluated(document: Document) -> bool:
+    """Whether a file turns evaluation off. YAML reads a bare `no` as false."""
+    strategy = next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
+    off = strategy is False or strategy in ("no", "none") or document.get("val_set_size") in (0, "0", "0.0")
+    asked = values.switch("do_eval", document.get("do_eval")) or bool(document.get("test_datasets"))
+    return off and not asked
 
 
 def _is_file(value: object) -> bool:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from ironlaw.config.checks import unshared
+from ironlaw.config.choices import Buffers
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import Facts, Format, Reading
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
+from ironlaw.models.transformer import Transformer
 
 SEQUENCE = 2048
 """Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
@@ -93,7 +96,11 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
         words["model"] = from_config(config, str(name))
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
     assumed += _by_default(facts, silent - given.keys())
-    words |= _division(facts, {**facts.said(), **given}, assumed)
+    model = given.get("model") or words["model"]
+    if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
+        assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
+        facts = replace(facts, context=None)
+    words |= _division(facts, {**facts.said(), **given}, assumed) | _offload(facts, model)
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
         raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
@@ -112,7 +119,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 
 def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
     """What a checkpoint and the model do not have of each other; nothing where they agree."""
-    m = by_name(model) if isinstance(model, str) else model
+    m = _model(model)
     found = checkpoints.audit(tensors, m)
     if not (found.unexplained or found.absent):
         return ""
@@ -121,6 +128,10 @@ def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
         f"{len(found.unexplained)} of its tensors are no part of that model, and {len(found.absent)} of the model are "
         "not in it. Of a checkpoint in several files add every header."
     )
+
+
+def _model(model: Any) -> Transformer:
+    return by_name(model) if isinstance(model, str) else model
 
 
 def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
@@ -186,7 +197,19 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Co
         assumed.append(f"The fused loss is counted as {CHUNKS} pieces.")
     if facts.compiled:
         found["execution"] = "compiled"
+    if facts.eval_batch:
+        found["eval_batch"], found["eval_kept"] = facts.eval_batch, facts.eval_kept
+        found["eval_logits"] = facts.eval_logits if facts.fused_loss else None
+        assumed.append(_evaluated(facts.eval_batch, facts.eval_kept or 0))
     return found
+
+
+def _evaluated(batch: int, kept: int) -> str:
+    """What of evaluation is counted, in a sentence."""
+    at_once = f"Evaluation is counted with {batch:,} sequence{'s' * (batch > 1)} at a time"
+    if kept:
+        return f"{at_once}, and keeps the logits of {kept:,} batch{'es' * (kept > 1)}, as it does for metrics."
+    return f"{at_once}, and keeps the loss alone: a script's own metrics would keep the logits too."
 
 
 def _precision(facts: Facts) -> str | None:
@@ -219,8 +242,11 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
     if facts.method not in ("lora", "dora", "qlora"):
         return {"method": "full" if facts.method else None}
     targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
+    # What is not in 4 bits has 16 under FSDP; where it divides the weights that stands by itself.
+    apart = facts.method == "qlora" and facts.runtime == "fsdp" and facts.zero == 2
     return {
         "method": "qlora" if facts.method == "qlora" else "lora",
+        "base_format": "16-bit" if apart else None,
         "lora_rank": facts.rank,
         "lora_targets": targets,
         "dora": True if facts.method == "dora" else None,
@@ -231,18 +257,17 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
 def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:
     """How many devices share what, and how often a step accumulates."""
     tensor, pipeline = said.get("tp", facts.tensor) or 1, said.get("pp", facts.pipeline) or 1
-    replicas = _replicas(facts.devices, tensor * pipeline)
+    context = said.get("cp", facts.context) or 1
+    replicas = _replicas(facts.devices, tensor * pipeline * context)
     if facts.devices is None and facts.zero:
         assumed.append("One device: no file says how many there are.")
     accumulate = facts.accumulate
     if facts.global_batch is not None and accumulate is None:
         accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
-    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline}
+    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
     # A pipeline's passes are its micro-batches; without one they accumulate.
     found["micro_batches" if pipeline > 1 else "accumulate"] = accumulate
-    if facts.offload_optimizer:
-        found["offload"] = "optimizer"
-    if (replicas or 1) > 1:
+    if (replicas or 1) * context > 1:
         found["zero"] = facts.zero
         if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
             found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
@@ -250,6 +275,40 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
             found["runtime"] = "deepspeed"
     assumed += _not_counted(facts)
     return found
+
+
+def _place(facts: Facts) -> str | None:
+    """What of a training lives in host memory: a choice of `ironlaw.config.choices.Offload`.
+
+    With the optimizer DeepSpeed takes FP32 weights and gradients there, under ZeRO-3 the weights too if asked. Its
+    gradients beside adapters are few, and stay.
+    """
+    whole, states = _everything(facts), facts.offload_optimizer
+    stage = facts.zero or 0 if facts.runtime == "deepspeed" else 0
+    if stage == 3 and facts.offload_parameters and (states or not whole):
+        return "parameters"
+    if stage >= 2 and states and whole:
+        return "gradients"
+    return "optimizer" if states else None
+
+
+def _offload(facts: Facts, model: Any) -> dict[str, Any]:
+    """What lives in host memory, with the sizes of DeepSpeed's buffers.
+
+    Trainer and accelerate fill in `auto` by the model's width (transformers, `integrations/deepspeed.py`).
+    """
+    place = _place(facts)
+    if place not in ("gradients", "parameters"):
+        return {"offload": place} if place else {}
+    said = dict(pair.split(":") for pair in (facts.offload_sizes or "").split(",") if pair)
+    twice = said.pop("double", "0") == "1"
+    if "auto" in said.values() and model is not None:
+        width = (by_name(model) if isinstance(model, str) else model).hidden
+        filled = {"bucket": width**2, "prefetch": int(0.9 * width**2), "persistent": 10 * width}
+        said = {name: f"{filled[name]}" if size == "auto" else size for name, size in said.items()}
+    sizes = Buffers(**{name: int(size) for name, size in said.items() if size != "auto"})
+    sizes = replace(sizes, bucket=sizes.bucket * 2) if twice else sizes
+    return {"offload": place, "offload_sizes": sizes.name}
 
 
 def _replicas(devices: int | None, together: int) -> int | None:
@@ -263,24 +322,31 @@ def _not_counted(facts: Facts) -> list[str]:
     """What the engine does not count of how a job is divided, a sentence each."""
     found = [
         f"{what} over {value} devices is not counted: the answer is for one."
-        for what, value in (("Context parallelism", facts.context), ("Expert parallelism", facts.expert))
+        for what, value in (("Expert parallelism", facts.expert),)
         if (value or 1) > 1
     ]
     if facts.runtime != "deepspeed":
         if facts.offload_parameters:
             found.append("Parameters are counted on the device: those in host memory come and go.")
         return found
-    stays = [
-        what
-        for what, away in (
-            ("the weights (offload_param)", facts.offload_parameters),
-            ("FP32 weights and gradients (offload_optimizer)", facts.offload_optimizer and _everything(facts)),
+    place, whole = _place(facts), _everything(facts)
+    if facts.offload_parameters and (facts.zero or 0) < 3:
+        found.append("DeepSpeed keeps weights in host memory with ZeRO 3 alone: offload_param counts for nothing.")
+    elif facts.offload_parameters and place != "parameters":
+        found.append(
+            "DeepSpeed takes the weights (offload_param) to host memory too; without offload_optimizer they are "
+            "counted on the card."
         )
-        if away
-    ]
-    if stays:
-        found.append(f"DeepSpeed takes {' and '.join(stays)} to host memory too; here they are counted on the card.")
-    if (facts.zero or 0) > 1:
+    if facts.offload_optimizer and whole and place != "gradients" and place != "parameters":
+        found.append(
+            "DeepSpeed takes FP32 weights and gradients (offload_optimizer) to host memory too; below ZeRO 2 gradients "
+            "are counted on the card."
+        )
+    if place in ("gradients", "parameters"):
+        if place == "parameters" and not facts.offload_optimizer:
+            found.append("With the weights (offload_param) the adapters' states are counted in host memory.")
+        found.append("Host memory is counted without what PyTorch rounds pinned blocks up to: a power of two.")
+    elif (facts.zero or 0) > 1:
         found.append("DeepSpeed's buffers are not counted: ZeRO 2 and 3 divide here as PyTorch's FSDP does.")
     elif not _everything(facts):
         found.append("DeepSpeed's buffers are not counted beside adapters.")

@@ -82,7 +82,8 @@ class Adaptation:
         dropout: Probability of dropout before A.
         magnitudes: Whether the length of every row is trained too (DoRA).
         adapters: Format of adapters, their gradients and states; peft casts them to FP32 unless told otherwise.
-        base: Format of what is frozen and not quantized. peft's `prepare_model_for_kbit_training` makes it FP32.
+        base: Format of what is frozen and not quantized. peft's `prepare_model_for_kbit_training` makes it FP32, which
+            programs leave out where weights are divided (`ironlaw.config.adaptations.base_format`).
         frozen: Patterns of the model's own parameters that are not trained; all of them with adapters.
         quantization: How the blocks' matrices are quantized, or None.
     """

@@ -105,6 +105,7 @@ class Op:
         region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
         window: Tokens that a query of a fused attention sees; 0 for all before it.
         in_place: Whether its backward writes the gradient of its first input over that input, which it saved.
+        ring: Devices among which keys and values of a fused attention go around; 1 where a device has the sequence.
         holds: Tensors that the functions around it, which end with it, have held as their arguments.
     """
 
@@ -123,6 +124,7 @@ class Op:
     region: Region = ""
     window: Count = 0
     in_place: bool = False
+    ring: Count = 1
     holds: tuple[Value, ...] = ()
 
     def __hash__(self) -> int:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, TOKENS, Size, as_size, total
 from ironlaw.core.units import Count
 from ironlaw.graph.ir import Matmul, Op, Section, Value
+from ironlaw.graph.ring import joining, passed_on, summing
 from ironlaw.numerics.dtypes import DType
 
 Phase = Literal["forward", "recompute", "backward", "optimizer"]
@@ -73,6 +74,8 @@ class Kernel:
         once: Whether it runs once however a chunked loss cuts the sequence.
         head_size: Of fused attention.
         window: Of fused attention: tokens that a query sees; 0 for all before it.
+        ring: Of fused attention: devices among which keys and values go around, a step and a launch each.
+        passed: Of such a ring: bytes of keys and values that a device sends on in a step.
     """
 
     name: str
@@ -86,6 +89,8 @@ class Kernel:
     once: bool = False
     head_size: Count = 0
     window: Count = 0
+    ring: Count = 1
+    passed: Size = NOTHING
 
 
 def forward_kernels(
@@ -116,7 +121,7 @@ def backward_kernels(section: Section, *, fused: bool, by_hand: bool = False) ->
     for op in reversed(section.ops):
         if op.kind == "attention":
             if op.backward_products:
-                yield _attention_backward(op, count)
+                yield from _attention_backward(op, count)
         elif op.kind == "matmul":
             yield from _products_backward(op, count)
         elif op.kind == "view":  # gradients of the parts are joined
@@ -151,7 +156,8 @@ def _products_forward(op: Op, count: Count, phase: Phase) -> Iterator[Kernel]:
     traffic = _forward_bytes(op)
     if op.kind == "attention":
         flops = total(p.flops for p in op.matmuls)
-        yield Kernel(op.name, phase, "attention", flops, traffic, None, dtype, count, False, _head(op), op.window)
+        one = Kernel(op.name, phase, "attention", flops, traffic, None, dtype, count, False, _head(op), op.window)
+        yield from _around(op, one, joining(op.inputs, op.outputs[0])) if op.ring > 1 else (one,)
         return
     if phase == "forward":
         # Autocast keeps a 16-bit copy of the weight from forward to backward: made once a step.
@@ -184,13 +190,21 @@ def _arithmetic(op: Op) -> Size:
     return op.outputs[0].size * FLOPS_PER_ELEMENT[op.kind]
 
 
-def _attention_backward(op: Op, count: Count) -> Kernel:
+def _around(op: Op, one: Kernel, moved: tuple[Size, Size]) -> Iterator[Kernel]:
+    """A fused attention in the steps of a ring, and the traffic of joining them: once, and for each further step."""
+    yield replace(one, bytes=one.bytes * op.ring, ring=op.ring, passed=passed_on(op.inputs))
+    for name, size, times in (("joined", moved[0], 1), ("step", moved[1], op.ring - 1)):
+        yield Kernel(f"{one.name}.{name}", one.phase, "memory", NOTHING, size, count=one.count * times)
+
+
+def _attention_backward(op: Op, count: Count) -> Iterator[Kernel]:
     flops = total(p.flops for p in op.matmuls)
     # Coefficients are whole numbers, so 2.5 products of 2 m n k operations are written as 5 m n k.
     flops = Size(tuple((power, int(c * ATTENTION_BACKWARD_PRODUCTS)) for power, c in flops.terms))
     traffic = op.outputs[0].byte_size + total(v.byte_size for v in op.saved) + total(v.byte_size for v in op.inputs)
     name, dtype = f"{op.name}.gradient", op.inputs[0].dtype
-    return Kernel(name, "backward", "attention", flops, traffic, None, dtype, count, False, _head(op), op.window)
+    one = Kernel(name, "backward", "attention", flops, traffic, None, dtype, count, False, _head(op), op.window)
+    yield from _around(op, one, summing(op.inputs)) if op.ring > 1 else (one,)
 
 
 def _head(op: Op) -> Count:

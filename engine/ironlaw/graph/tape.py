@@ -44,12 +44,14 @@ class Tape:
         *,
         by_hand: bool = False,
         training: Training | None = None,
+        context: Count = 1,
     ) -> None:
         self.precision = precision
         self.backend = backend
         self.sequence_shards = sequence_shards
         self.by_hand = by_hand
         self.training = training
+        self.context = context
         self._prefix = prefix
         self._ops: list[Op] = []
         self._input: Value | None = None

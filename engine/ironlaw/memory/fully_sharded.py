@@ -23,6 +23,7 @@ from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Bytes
 from ironlaw.graph.adaptation import Held
 from ironlaw.memory.static import block_held, stage_held, stored_bytes
+from ironlaw.memory.tensors import EVALUATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class FullySharded:
         """Bytes at a moment of the step (`ironlaw.memory.peak`), without gradients that its working set counts."""
         if moment == "optimizer step":
             return 0
+        if moment.startswith(EVALUATION):
+            return self.root + (3 if self.ahead else 2) * self.block * (moment == f"{EVALUATION}, block")
         if moment == "last reduction":
             return 2 * self.root_gradients
         if moment == "forward, last block":
@@ -73,7 +76,7 @@ class FullySharded:
 
 def is_fully_sharded(c: Setup) -> bool:
     """Whether PyTorch divides the parameters among the replicas."""
-    return c.layout.data > 1 and c.layout.zero == 3 and not c.framework.by_hand
+    return c.layout.peers > 1 and c.layout.zero == 3 and not c.framework.by_hand and not c.update.buffers
 
 
 def fully_sharded(c: Setup, stage: Stage) -> FullySharded:

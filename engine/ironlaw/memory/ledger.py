@@ -18,12 +18,13 @@ from ironlaw.graph.ir import Section
 from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
 from ironlaw.memory.deepspeed import overheads
+from ironlaw.memory.evaluation import evaluated
 from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
 from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
-from ironlaw.memory.tensors import MemoryLedger, MemoryPlan, Place, Saved
+from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
 
@@ -47,11 +48,17 @@ def training_memory(asked: Setup | str | Transformer | None = None, *words: Any,
         EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
-    return busiest(memory_plans(c), c.batch, c.sequence)
+    return busiest(memory_plans(c), c.batch, c.own_sequence)
 
 
 def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> MemoryLedger:
-    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point."""
+    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point.
+
+    Args:
+        plans: Of a setup's stages.
+        batch: Sequences in a micro-batch.
+        sequence: Tokens of a sequence that one device has (`Setup.own`).
+    """
     ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
     return max(ledgers, key=lambda ledger: _scalar(ledger.device_total)) if len(ledgers) > 1 else ledgers[0]
 
@@ -69,7 +76,9 @@ def _as_many(c: Setup) -> Setup:
     layout = c.layout
     if layout.pipeline > 1 or c.framework.runtime != "none":
         return c.anywhere
-    layout = replace(layout, data=layout.different_replicas, micro_batches=min(layout.micro_batches, 2))
+    # Logits that evaluation keeps are those of all replicas.
+    replicas = layout.data if c.evaluation and c.evaluation.kept else layout.different_replicas
+    layout = replace(layout, data=replicas, micro_batches=min(layout.micro_batches, 2))
     return replace(c.anywhere, layout=layout, cluster=None)
 
 
@@ -119,13 +128,27 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     return MemoryPlan(
         static=static,
         saved=tuple(_saved_tensors(c, stage, parts)),
-        candidates=step.candidates(),
+        candidates=(*step.candidates(), *_evaluation(c, stage, parts, sets, step)),
         chunks=c.loss.chunks,
         workspace_bytes=workspace,
         context_bytes=context,
         runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
         ways=ways(c),
     )
+
+
+def _evaluation(
+    c: Setup, stage: Stage, parts: tuple[Section, ...], sets: list[WorkingSet], step: StepMemory
+) -> Iterator[Candidate]:
+    """The moments of evaluation, where somebody says how it is done; nothing otherwise."""
+    if c.evaluation is None:
+        return
+    # After an update all gradients are freed, but for those in buffers that stay.
+    stay = c.framework.by_hand or (c.layout.peers > 1 and c.layout.zero >= 2)
+    made = [t for t in static_tensors(c, stage) if t.component == "gradients" and t.place == "device"]
+    there = sum(t.bytes for t in made if t.part != "sum") - step.gradients
+    resident = step.resident - (0 if stay else there)
+    yield from evaluated(c, tuple(zip(parts, sets, strict=True)), resident, step)
 
 
 def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:
@@ -152,7 +175,7 @@ def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
         return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
     one = working_set(part, c.gradients, "accrue", policy=policy)
-    left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
+    left = -(-one.gradients(1, 1) // c.layout.peers) if _reduced_once(c) else 0
     return replace(one, gradients=as_size(left))
 
 
@@ -161,11 +184,11 @@ def _reduced_once(c: Setup) -> bool:
 
 
 def _gradient_fate(c: Setup) -> GradientFate:
-    if c.update.in_backward or c.update.offload == "gradients":
+    if c.update.in_backward or c.update.offload in ("gradients", "parameters"):
         return "dropped"
     # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
     # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.
-    sharded = c.layout.data > 1 and c.layout.zero >= 2
+    sharded = c.layout.peers > 1 and c.layout.zero >= 2
     outlive = sharded or c.framework.by_hand or c.micro_batches > 1 or c.precision.accumulation is not None
     return "present" if outlive else "accrue"
 
@@ -174,7 +197,7 @@ def _update_bytes(c: Setup, stage: Stage) -> Bytes:
     """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused)."""
     if c.update.kind == "fused" or c.update.offload != "none":
         return 0
-    share = c.layout.data if c.layout.zero >= 1 else 1
+    share = c.layout.peers if c.layout.zero >= 1 else 1
     shards = [(-(-p.elements // share), p.count) for p in trained_parameters(c, stage)]
     if c.optimizer.by_matrix:
         hidden = max((p.elements for p in trained_parameters(c, stage) if is_hidden(p)), default=0)

@@ -108,6 +108,12 @@ def undominated(sizes: Iterable[Size]) -> tuple[Size, ...]:
     return tuple(front)
 
 
+@lru_cache(maxsize=512)
+def forward_sizes(section: Section, kept: tuple[Value, ...]) -> tuple[Size, ...]:
+    """Bytes alive while each operation of a section runs forward, with some values kept; only the largest."""
+    return undominated(_forward(section, kept))
+
+
 def _total(values: Iterable[Value]) -> Size:
     return total(value.byte_size for value in values)
 

@@ -16,6 +16,7 @@ from ironlaw.core.units import Bytes
 from ironlaw.memory.allocator import CachingAllocator
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.requests import Player
+from ironlaw.memory.tensors import EVALUATION
 from ironlaw.models.transformer import Transformer
 
 
@@ -77,11 +78,14 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
         run()
         found[name] = allocator.allocated_peak, allocator.reserved
     # The ledger counts the step's peak; playing it says how much more the segments take.
-    beyond, context = ledger.allocated_peak - found["step"][0], ledger.plan.context_bytes
-    phases = []
+    beyond, context = ledger.step_peak.bytes - found["step"][0], ledger.plan.context_bytes
+    phases, least = [], 0
     for name, (allocated, reserved) in found.items():
         allocated += beyond if name.endswith("step") else 0
         reserved += 0 if name == "load" else beyond
+        if name == EVALUATION and ledger.evaluation:
+            allocated, least = ledger.evaluation.bytes, reserved + max(ledger.evaluation.bytes - allocated - beyond, 0)
+        reserved = max(reserved, least)
         phases.append(Phase(name, allocated, reserved, reserved + context))
     return Phases(tuple(phases), ledger.host_bytes)
 
@@ -94,7 +98,11 @@ def require_played(c: Setup) -> None:
     """
     beside = {"phases": True}
     if c.devices > 1:
-        name, ways = next((n, w) for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("pp", 0)) if w != 1)
+        name, ways = next(
+            (n, w)
+            for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("cp", c.layout.context), ("pp", 0))
+            if w != 1
+        )
         raise EngineError(name, ways or c.layout.pipeline, (1,), beside)
     for what, value, allowed in (
         ("execution", c.framework.execution, "eager"),
@@ -102,6 +110,8 @@ def require_played(c: Setup) -> None:
     ):
         if value != allowed:
             raise EngineError(what, value, (allowed,), beside)
+    if c.update.buffers:
+        raise EngineError("offload", c.update.offload, ("none", "optimizer"), beside)
     if c.update.in_backward:
         raise EngineError("optimizer_in_backward", True, (False,), beside)
     if c.checkpointing.name not in ("none", "full"):

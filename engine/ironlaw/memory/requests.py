@@ -81,7 +81,10 @@ class Player:
         self._gradients = []
 
     def evaluate(self) -> None:
-        """A forward pass that keeps nothing."""
+        """A forward pass that keeps nothing, of the batch with which is evaluated."""
+        if (about := self._c.evaluation) and about.batch:
+            self._c = self._c.at(about.batch, self._c.sequence)
+            self._schedules.clear()
         handed = None
         for section in self._sections:
             handed = self._forward(section, handed, ())[1]

@@ -10,11 +10,14 @@ from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.adaptation import Held, held, routing
+from ironlaw.memory.fetched import is_fetched, live_share
 from ironlaw.memory.tensors import Place, Tensor
 from ironlaw.models.transformer import Parameter, Transformer, layer_parameters
 from ironlaw.numerics.dtypes import DType
 
 EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
+_DIVIDING = (["data"], ["data", "context"])
+"""The groups that divide states, without and with context parallelism."""
 NEVER_DIVIDED = 4
 """The stage of ZeRO that divides what none divides."""
 
@@ -94,10 +97,12 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     layout, precision, update = c.layout, c.precision, c.update
     kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
     states_at: Place = "device" if update.offload == "none" else "host"
-    gradients_at: Place = "host" if update.offload == "gradients" else "device"
+    gradients_at: Place = "host" if update.offload in ("gradients", "parameters") else "device"
+    weights_at: Place = "host" if update.offload == "parameters" else "device"
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients. Precisions
     # that sum gradients in FP32 beside 16-bit weights are those of other programs, which keep a copy.
-    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand
+    buffers, fetches = update.buffers, is_fetched(c)
+    fsdp = layout.peers > 1 and layout.zero == 3 and not c.framework.by_hand and not buffers
     mixed = precision.gradients == precision.weights and not precision.accumulation
     shards = precision.master if fsdp and mixed else None
 
@@ -111,9 +116,9 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         place: Place,
         part: str = "",
     ) -> Tensor:
-        sharded = layout.data > 1 and layout.zero >= zero
+        sharded = layout.peers > 1 and layout.zero >= zero
         share = _share(c, p, elements) if sharded else elements
-        groups = (["tensor"] if layout.tensor > 1 else []) + (["data"] if sharded else [])
+        groups = (["tensor"] if layout.tensor > 1 else []) + (_DIVIDING[layout.context > 1] if sharded else [])
         return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
 
     for one in kept:
@@ -122,11 +127,15 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
             for suffix, elements, dtype in c.adaptation.quantization.tensors(p.elements):
                 # Scales and codes are no parameters, so every device has all of them.
                 zero = NEVER_DIVIDED if suffix else 3
-                yield tensor(p, suffix, "parameters", elements, dtype, zero, "device", "quantized")
+                at: Place = "device" if suffix else weights_at
+                yield tensor(p, suffix, "parameters", elements, dtype, zero, at, "quantized")
         else:
             dtype = c.gradients if one.adapter else shards or c.base.weights
             part = "adapter" if one.adapter else "" if one.trained else "frozen"
-            yield tensor(p, "", "parameters", p.elements, dtype, 3, "device", part)
+            if fetches and stays(c, one):
+                yield tensor(p, "", "parameters", p.elements, dtype, NEVER_DIVIDED, "device", part)
+            else:
+                yield tensor(p, "", "parameters", p.elements, dtype, 3, weights_at, part)
     if precision.master and not shards:
         for p in parameters:
             yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
@@ -136,19 +145,26 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         yield tensor(p, ".grad", "gradients", p.elements, shards or c.gradients, 2, gradients_at)
         if precision.accumulation:
             yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
+        elif buffers and precision.master:  # the host updates FP32 copies, by gradients in FP32
+            yield tensor(p, ".grad_fp32", "gradients", p.elements, precision.master, 2, gradients_at, "fp32")
     for p in parameters:
         for state in c.optimizer.state_tensors(p, c.states):
             suffix = state.name.removeprefix(p.name)
             place: Place = "host" if state.paged else states_at
             yield tensor(p, suffix, "optimizer", state.elements, state.dtype, 1, place, state.vector)
+    if buffers:
+        yield from _buckets(c, buffers.bucket, parameters)
+        if fetches:
+            yield from _live(c, stage, kept)
+        return
     # PyTorch's DDP, as it comes, copies all gradients into buckets.
-    if layout.data > 1 and layout.zero == 0 and c.framework.name == "torch":
+    if layout.peers > 1 and layout.zero == 0 and c.framework.name == "torch":
         for p in parameters:
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
-    if (layout.data > 1 and layout.zero >= 2) or update.offload == "gradients":
+    if (layout.peers > 1 and layout.zero >= 2) or update.offload == "gradients":
         for p in _largest_layer(c, stage.model, parameters):
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
-    if layout.data > 1 and layout.zero == 3:
+    if layout.peers > 1 and layout.zero == 3:
         # The block at work and the next one, fetched ahead.
         for one in block_held(c, stage):
             yield Tensor(f"{one.parameter.name}.gathered", "gathered", *_stored(c, one), 2)
@@ -157,12 +173,45 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
                 yield Tensor(f"{one.parameter.name}.gathered", "gathered", *_stored(c, one))
 
 
+def stays(c: Setup, one: Held) -> bool:
+    """Whether DeepSpeed keeps a parameter whole on every device, as it does with small ones."""
+    buffers = c.update.buffers
+    return buffers is not None and not one.quantized and one.parameter.elements <= buffers.persistent
+
+
+def _buckets(c: Setup, elements: Count, parameters: tuple[Parameter, ...]) -> Iterator[Tensor]:
+    """DeepSpeed's buffer for gradients on their way out, and below ZeRO-3 one that brings sums back from the host.
+
+    Source: `zero/stage3.py` (`ipg_buckets`), `zero/stage_1_and_2.py` (`temp_grad_buffer_for_gpu_offload`).
+    """
+    dtype = c.precision.compute if c.adaptation.has_adapters else c.gradients
+    yield Tensor("reduced.bucket", "buckets", elements, dtype)
+    if not is_fetched(c):
+        (largest,) = _largest_parameter(parameters)
+        yield Tensor(f"{largest.name}.bucket", "buckets", largest.elements, dtype)
+
+
+def _live(c: Setup, stage: Stage, kept: Iterable[Held]) -> Iterator[Tensor]:
+    """The weights that are whole on a device at once, of each format its share."""
+    fetched = [one for one in kept if not stays(c, one)]
+    block = sum(one.parameter.elements * one.parameter.count for one in block_held(c, stage) if not stays(c, one))
+    outside = (one.parameter.elements for one in fetched if not one.parameter.name.startswith("blocks."))
+    every = sum(one.parameter.elements * one.parameter.count for one in fetched)
+    live, whole = live_share(c, every, max(block, *outside, 0))
+    formats: dict[DType, Count] = {}
+    for one in fetched:
+        elements, dtype = _stored(c, one)
+        formats[dtype] = formats.get(dtype, 0) + elements * one.parameter.count
+    for dtype, elements in formats.items():
+        yield Tensor(f"{dtype.name}.gathered", "gathered", -(-elements * live // whole), dtype)
+
+
 def _share(c: Setup, p: Parameter, elements: Count) -> Count:
-    """What the fullest device has of a tensor that the replicas divide.
+    """What the fullest device has of a tensor that those with the same parameters divide.
 
     FSDP2 divides rows. An adapter may have fewer of them than there are replicas: a device then has a whole one.
     """
-    devices, rows = c.layout.data, p.shape[0]
+    devices, rows = c.layout.peers, p.shape[0]
     if c.layout.zero == 3 and not c.adaptation.everything and elements == p.elements:
         return -(-rows // devices) * (elements // rows)
     return -(-elements // devices)

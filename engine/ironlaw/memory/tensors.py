@@ -18,6 +18,8 @@ Place = Literal["device", "host"]
 STATIC_COMPONENTS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered")
 SAVED_COMPONENTS = ("casts", "activations", "logits")
 COMPONENTS = STATIC_COMPONENTS + SAVED_COMPONENTS
+EVALUATION = "evaluation"
+"""With which the names of moments begin that are no step's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class MemoryLedger:
     Attributes:
         plan: All that does not depend on batch and sequence.
         batch: Sequences in the micro-batch.
-        sequence: Tokens in a sequence.
+        sequence: Tokens of a sequence that one device has.
     """
 
     plan: MemoryPlan
@@ -246,6 +248,18 @@ class MemoryLedger:
     def peak(self) -> Moment:
         """The moment with the most bytes allocated. For a sweep, ask `allocated_peak`."""
         return max(self.moments, key=lambda moment: moment.bytes)
+
+    @property
+    def step_peak(self) -> Moment:
+        """The same of a step: without evaluation."""
+        of_step = (moment for moment in self.moments if not moment.name.startswith(EVALUATION))
+        return max(of_step, key=lambda moment: moment.bytes)
+
+    @property
+    def evaluation(self) -> Moment | None:
+        """The same of evaluation; None where nothing is said of it."""
+        of_evaluation = (moment for moment in self.moments if moment.name.startswith(EVALUATION))
+        return max(of_evaluation, key=lambda moment: moment.bytes, default=None)
 
     @property
     def allocated_peak(self) -> Bytes:

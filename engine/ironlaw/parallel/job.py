@@ -1,7 +1,8 @@
 """A parallel job's step: compute of the slowest stage, pipeline bubble, and what communication adds that nothing hides.
 
-Devices are numbered as Megatron-LM does: tensor parallelism inside a node first, then data, then pipeline. What is
-hidden: data parallelism's gradients under the last backward pass, ZeRO-3's parameters under forward and backward.
+Devices are numbered as Megatron-LM does: tensor parallelism inside a node first, then context, data, pipeline. What is
+hidden: data parallelism's gradients under the last backward pass, ZeRO-3's parameters under forward and backward, the
+keys and values of a ring under attention.
 What is not, unless a job says so: tensor parallelism's collectives and the sends between stages, which the next kernel
 waits for.
 """
@@ -24,7 +25,7 @@ from ironlaw.hardware.cluster import Cluster
 from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
 from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
-from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
+from ironlaw.parallel import collectives, context_parallel, pipeline_parallel, tensor_parallel
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
 from ironlaw.parallel.multi_node import group_all_reduce
 from ironlaw.time.step import Achieved, StepPlan, StepTime, step_plan, whole_flops
@@ -39,6 +40,7 @@ class JobTime(Achieved):
         update: Its optimizer step, and adding up the gradients of its micro-batches.
         bubble: Waiting for the pipeline to fill and drain.
         tensor: Tensor parallelism's collectives.
+        context: Context parallelism's sends that nothing hides, and what hidden ones cost the work.
         pipeline: Sends between stages.
         data: Data parallelism's and ZeRO's collectives that nothing hides, the copies into and out of their buffers,
             and what hidden collectives cost the work.
@@ -56,11 +58,12 @@ class JobTime(Achieved):
     hidden: Seconds
     offload: Seconds
     device_bound_by: str
+    context: Seconds = 0.0
 
     @property
     def communication(self) -> Seconds:
         """Communication that the step waits for."""
-        return self.tensor + self.pipeline + self.data
+        return self.tensor + self.pipeline + self.data + self.context
 
     @property
     def total(self) -> Seconds:
@@ -120,19 +123,22 @@ class JobPlan:
         # A hidden collective is not free: its kernels take multiprocessors from the work they hide under.
         units = c.chip.multiprocessors
         tensor = m * (exposed + collectives.contention(sent_tensor - exposed, units))
+        around, waited = _context_seconds(c, plans[slowest])
+        context = m * (waited + collectives.contention(around - waited, units))
         sent, exposed = _data_seconds(c, stage, step, busy)
         hidden = sent - exposed
         tokens = c.tokens
         return JobTime(
             compute=m * busy,
             update=step.update,
-            bubble=others / v + tensor / m * (p - 1) / v,
+            bubble=others / v + (tensor + context) / m * (p - 1) / v,
             tensor=tensor,
             pipeline=_pipeline_seconds(c),
             data=exposed + collectives.contention(hidden, units) + _copies(c, stage),
             hidden=hidden,
             offload=max(step.offload for step in steps.values()),
             device_bound_by=step.bound_by,
+            context=context,
             tokens=tokens,
             devices=c.devices,
             convention_flops=_convention(c, step) * tokens,
@@ -199,9 +205,11 @@ def _busy(c: Setup, stage: Stage, step: StepTime) -> Seconds:
 def _calls(c: Setup, stage: Stage) -> Count:
     """Collectives and sends that the host issues for a micro-batch; those of a step's end are few and not counted."""
     layout = c.layout
-    sharded = 3 * max(stage.blocks, 1) if layout.data > 1 and layout.zero == 3 else 0
+    sharded = 3 * max(stage.blocks, 1) if layout.peers > 1 and layout.zero == 3 else 0
     sends = 4 * layout.interleave if layout.pipeline > 1 else 0
-    return _tensor_calls(c, stage) + sharded + sends
+    again = c.checkpointing.kind != "none"
+    passes = (2 + again) * (layout.context - 1) + 1 if layout.context > 1 else 0  # one call for all that a step sends
+    return _tensor_calls(c, stage) + sharded + sends + passes * stage.blocks
 
 
 def _cluster(c: Setup) -> Cluster:
@@ -217,10 +225,30 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     t = c.layout.tensor
     if t == 1:
         return 0.0, 0.0
-    size = c.batch * c.sequence * c.model.hidden * (c.precision.compute.bits // 8)
+    size = c.batch * c.own_sequence * c.model.hidden * (c.precision.compute.bits // 8)
     sent = _tensor_calls(c, stage) * group_all_reduce(size, t, _cluster(c))
     # Of t pieces, one cannot be hidden: there is nothing to compute before the first has come, or after the last has.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent
+
+
+def _context_seconds(c: Setup, plan: StepPlan) -> tuple[Seconds, Seconds]:
+    """Sends of keys and values of one micro-batch on one stage, and the part nothing hides.
+
+    A ring lies inside a node where a node holds whole groups that share sequences and matrices; any other one crosses
+    the network, at whose pace all of it goes.
+    """
+    sent = exposed = 0.0
+    ways = c.layout.context
+    if ways == 1:
+        return sent, exposed
+    cluster = _cluster(c)
+    within = cluster.node_size % (c.layout.tensor * ways) == 0
+    link = cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
+    for phase, count, size, attention in plan.rings(c.batch, c.sequence):
+        each, twice = (collectives.point_to_point(times * size, *link) for times in (1, 2))
+        one = context_parallel.ring_seconds(each, twice, attention, ways, backward=phase == "backward")
+        sent, exposed = sent + count * one[0], exposed + count * one[1]
+    return sent, exposed
 
 
 def _tensor_calls(c: Setup, stage: Stage) -> Count:
@@ -243,7 +271,7 @@ def _pipeline_seconds(c: Setup) -> Seconds:
         return 0.0
     cluster = _cluster(c)
     within = c.devices <= cluster.node_size
-    size = pipeline_parallel.boundary_bytes(c.batch, c.sequence, c.model.hidden, c.precision.compute.bits // 8)
+    size = pipeline_parallel.boundary_bytes(c.batch, c.own_sequence, c.model.hidden, c.precision.compute.bits // 8)
     each = collectives.point_to_point(
         size / layout.tensor, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
     )
@@ -255,9 +283,9 @@ def _pipeline_seconds(c: Setup) -> Seconds:
 
 
 def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tuple[Seconds, Seconds]:
-    """Seconds of the data group's collectives per step, and the part nothing hides."""
+    """Seconds of the collectives of devices with the same parameters per step, and the part nothing hides."""
     layout, m = c.layout, c.micro_batches
-    if layout.data == 1:
+    if layout.peers == 1:
         return 0.0, 0.0
     elements = trained_elements(c, stage)
     gradients, weights = c.gradients.bytes(elements), c.trained_weights.bytes(elements)
@@ -276,7 +304,7 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     if layout.zero == 0:
         message = min(bucket, gradients)
         inside = _inside(layout, _cluster(c))
-        reducing = gradients / message * group_all_reduce(message, layout.data, _cluster(c), inside=inside)
+        reducing = gradients / message * group_all_reduce(message, layout.peers, _cluster(c), inside=inside)
         gathering = 0.0
     else:
         reducing, gathering = _group(c, gradients, bucket), _group(c, weights, weights * bucket / gradients)
@@ -303,7 +331,7 @@ def _bucket(c: Setup, gradients: Traffic, elements: Count, blocks: Count) -> Tra
     if c.framework.runtime == "deepspeed":
         return gradients * min(1.0, BUCKET_ELEMENTS / elements)
     if c.framework.by_hand:
-        return gradients * min(1.0, max(40_000_000, 1_000_000 * c.layout.data) / elements)
+        return gradients * min(1.0, max(40_000_000, 1_000_000 * c.layout.peers) / elements)
     return gradients / blocks if c.layout.zero else BUCKET_BYTES
 
 
@@ -333,16 +361,16 @@ They are copied into one flat buffer and divided by the number of devices, each 
 
 def _copies(c: Setup, stage: Stage) -> Seconds:
     """Seconds per step of the copies that dividing gradients needs."""
-    if c.layout.data == 1 or c.layout.zero < 2:
+    if c.layout.peers == 1 or c.layout.zero < 2:
         return 0.0
     elements = trained_elements(c, stage)
     return COPY_PASSES * c.gradients.bytes(elements) * _scatters(c) / c.chip.streaming
 
 
 def _inside(layout: Layout, cluster: Cluster) -> Count:
-    """Devices of a data group in each of its nodes, beside tensor groups; one where these do not divide the group."""
-    inside = max(min(layout.data, cluster.node_size // layout.tensor), 1)
-    return 1 if layout.data % inside else inside
+    """Devices with the same parameters in each node, beside tensor groups; one where these do not divide them."""
+    inside = max(min(layout.peers, cluster.node_size // layout.tensor), 1)
+    return 1 if layout.peers % inside else inside
 
 
 def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
@@ -352,7 +380,7 @@ def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
     """
     layout, cluster = c.layout, _cluster(c)
     inside = _inside(layout, cluster)
-    nodes = layout.data // inside
+    nodes = layout.peers // inside
     message = min(message, size)
     seconds = collectives.all_gather(size, inside, *cluster.collective(message, within_node=True))
     if nodes > 1:

@@ -54,8 +54,9 @@ def search(
 ) -> tuple[Configuration, ...]:
     """The fastest configurations that fit, the fastest first.
 
-    Tries every way to write `devices` as data x tensor x pipeline (tensor within a node), every power-of-two
-    micro-batch, ZeRO stage and kind of checkpointing that gives exactly `global_batch` sequences per step.
+    Tries every way to write `devices` as data x tensor x pipeline (tensor within a node) times the devices that share a
+    sequence in the setup, every power-of-two micro-batch, ZeRO stage and kind of checkpointing that gives exactly
+    `global_batch` sequences per step.
 
     Args:
         asked: What is trained, and on what: a setup, whose own layout, micro-batch and checkpointing are ignored, or
@@ -100,17 +101,19 @@ def _setups(c: Setup, devices: Count, global_batch: Count) -> Iterator[Setup]:
 
 
 def _layouts(c: Setup, node_size: Count, devices: Count, global_batch: Count) -> Iterator[tuple[Layout, Count]]:
-    for tensor in _divisors(devices):
+    context = c.layout.context
+    for tensor in _divisors(devices // context) if devices % context == 0 else ():
         if tensor > node_size or not divides(c.model, tensor):
             continue
-        for pipeline in _divisors(devices // tensor):
+        for pipeline in _divisors(devices // context // tensor):
             if c.model.layers % pipeline:
                 continue
-            data = devices // tensor // pipeline
+            data = devices // tensor // pipeline // context
             micro_batch = 1
             while global_batch % (data * micro_batch) == 0:
                 micro_batches = global_batch // (data * micro_batch)
-                for zero in (0, 1, 2, 3) if data > 1 and pipeline == 1 else (0, 1) if data > 1 else (0,):
+                several = data * context > 1
+                for zero in (0, 1, 2, 3) if several and pipeline == 1 else (0, 1) if several else (0,):
                     layout = Layout(
                         data=data,
                         tensor=tensor,
@@ -120,6 +123,7 @@ def _layouts(c: Setup, node_size: Count, devices: Count, global_batch: Count) ->
                         micro_batches=micro_batches,
                         overlap=c.layout.overlap,
                         overlap_tensor=c.layout.overlap_tensor,
+                        context=context,
                     )
                     yield layout, micro_batch
                 micro_batch *= 2

@@ -81,3 +81,13 @@ def kernel_share(sequence: Count, window: Count = 0) -> Ratio:
         seen = minimum(window / sequence, 1.0)
         share = minimum(share * (2 * seen - seen * seen) + BLOCK / sequence, share)
     return share + BLOCKS_PER_TILE * BLOCK / sequence
+
+
+def ring_share(sequence: Count, devices: Count) -> Ratio:
+    """The same of a kernel in the steps of a ring, of which a device has `sequence` tokens, over all its products.
+
+    The products of a device are those of its queries with the keys of all devices. Its own step is causal, each of the
+    others has half the keys and no mask, but all queries, with what their blocks cost (`ironlaw.graph.ring`).
+    """
+    further = 1 / 2 + BLOCKS_PER_TILE * BLOCK / sequence
+    return (kernel_share(sequence) + (devices - 1) * further) / devices

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from ironlaw.config.resolved import Setup
 from ironlaw.core.polynomial import Polynomial, polynomial
 from ironlaw.core.sizes import NOTHING, TOKENS, Size, as_size
-from ironlaw.core.units import Count, FlopsPerSecond, Seconds
+from ironlaw.core.units import Count, FlopsPerSecond, Ratio, Seconds
 from ironlaw.graph.ir import Matmul
 from ironlaw.graph.kernels import Kernel, Phase
 from ironlaw.hardware.accelerators import Accelerator
-from ironlaw.time.attention import attention_rate
+from ironlaw.time.attention import attention_rate, kernel_share, ring_share
 from ironlaw.time.gemm import gemm_seconds, pipeline_depth, sustained
 from ironlaw.time.token_products import DeepProduct, RowProduct, Rows, deep_product, row_product
 
@@ -48,12 +48,21 @@ CountedProduct = tuple[Product, tuple[tuple[Phase, Count], ...]]
 
 @dataclass(frozen=True, slots=True)
 class FusedAttention:
-    """Fused attention: seconds of its arithmetic in full, of its traffic, how often it runs, and its window."""
+    """Fused attention: seconds of its arithmetic in full, of its traffic, how often it runs, and its window.
+
+    In a ring of several devices, `passed` are the bytes that a device sends on in a step.
+    """
 
     arithmetic: Polynomial
     traffic: Polynomial
     count: Count
     window: Count
+    ring: Count = 1
+    passed: Size = NOTHING
+
+    def share(self, sequence: Count) -> Ratio:
+        """Time relative to all products, where a device has so many tokens of a sequence."""
+        return kernel_share(sequence, self.window) if self.ring == 1 else ring_share(sequence, self.ring)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
     rate = c.chip.streaming
     vector_rate = c.chip.peak("fp32")
     for kernel in kernels:
-        launches += kernel.count
+        launches += kernel.count * kernel.ring
         traffic = polynomial(kernel.bytes, 1 / rate)
         if kernel.product is not None:
             form = _format(c, kernel)
@@ -121,7 +130,8 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
         elif kernel.kind == "attention":
             rounded = attention_rate(c, kernel.head_size, _format(c, kernel), kernel.phase)
             arithmetic_time = polynomial(kernel.flops, 1 / rounded)
-            attention.append(FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window))
+            ring, passed = kernel.ring, kernel.passed
+            attention.append(FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window, ring, passed))
         elif kernel.flops(1, 1024) * rate > kernel.bytes(1, 1024) * vector_rate:
             arithmetic = arithmetic + kernel.flops * kernel.count
         else:

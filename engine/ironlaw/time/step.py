@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ironlaw.config.checks import require_sequence, require_timed
+from ironlaw.config.checks import require_sequence, require_shared, require_timed
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.config.setup import as_setup
@@ -20,8 +20,9 @@ from ironlaw.core.arrays import as_floats, maximum, numbers
 from ironlaw.core.errors import require_positive
 from ironlaw.core.polynomial import Polynomial, point, polynomial
 from ironlaw.core.sizes import NOTHING, Size, power_of_two, total
-from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
 from ironlaw.graph.ir import Section
+from ironlaw.graph.kernels import Phase
 from ironlaw.graph.operations import operation_sizes, product_flops, product_parameters
 from ironlaw.memory.linear_loss import ways
 from ironlaw.memory.static import trained_elements, trained_parameters
@@ -31,7 +32,7 @@ from ironlaw.time.compiled import Work, compile_work
 from ironlaw.time.fp8 import weight_cast_bytes
 from ironlaw.time.phases import micro_batch_kernels
 from ironlaw.time.token_products import Rows
-from ironlaw.time.update import away_seconds, offload_seconds, update_time
+from ironlaw.time.update import away_seconds, fetch_seconds, offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6
 """Seconds between two kernels that wait in the device's queue. An assumption; CUDA graphs reach about 1 microsecond."""
@@ -189,7 +190,7 @@ class StepPlan:
 
         Args:
             batch: Sequences in a micro-batch.
-            sequence: Tokens in a sequence; the model's longest when None.
+            sequence: Tokens in a sequence, of which devices may share one; the model's longest when None.
             accumulate: Micro-batches per optimizer step; the setup's when None.
 
         Raises:
@@ -200,8 +201,11 @@ class StepPlan:
         require_positive("batch", batch)
         require_positive("accumulate", accumulate)
         require_sequence(self.model, sequence)
-        pieces = self._pieces(batch, sequence)
-        batch, sequence, accumulate = as_floats(batch), as_floats(sequence), as_floats(accumulate)
+        if self.setup.layout.context > 1:
+            require_shared(self.setup, sequence)
+        own = self.setup.own(sequence)
+        pieces = self._pieces(batch, own)
+        batch, sequence, own, accumulate = as_floats(batch), as_floats(sequence), as_floats(own), as_floats(accumulate)
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
@@ -209,16 +213,18 @@ class StepPlan:
         for work in self.works:
             parts = work.pieces or pieces
             times: Ratio = accumulate * parts
-            for phase, busy, waiting, kernels in self._phases(work, batch, sequence / parts):
+            for phase, busy, waiting, kernels in self._phases(work, batch, own / parts):
                 compute = compute + busy * times
                 memory = memory + waiting * times
                 launches = launches + kernels * times
                 seconds[phase] = seconds[phase] + (busy + waiting + kernels * KERNEL_GAP) * times
         offloaded = offload_seconds(self.setup, self.stage, seconds["backward"])
+        back = seconds["backward"] + seconds["recompute"]
+        offloaded = offloaded + fetch_seconds(self.setup, self.stage, accumulate, seconds["forward"], back)
         if self.away.terms:
-            moved, back = self.away(batch, sequence) * accumulate, seconds["backward"] + seconds["recompute"]
+            moved = self.away(batch, own) * accumulate
             offloaded = offloaded + away_seconds(self.setup, moved, seconds["forward"], back)
-        at = point(batch, sequence)
+        at = point(batch, own)
         tokens = at[2] * accumulate
         return StepTime(
             compute=compute,
@@ -236,6 +242,20 @@ class StepPlan:
             convention_flops=(self.convention[0] + self.convention[1] * sequence) * tokens,
             peak=self.peak,
         )
+
+    def rings(self, batch: Count, sequence: Count) -> Iterator[tuple[Phase, Count, Traffic, Seconds]]:
+        """The rings of fused attention: phase, how many a micro-batch has, bytes sent on in a step, a step's seconds.
+
+        Args:
+            batch: Sequences in a micro-batch.
+            sequence: Tokens in a sequence.
+        """
+        own = self.setup.own(sequence)
+        at = point(batch, own)
+        for phase, part in (pair for work in self.works for pair in work.phases):
+            for fused in (one for one in part.attention if one.ring > 1):
+                seconds = maximum(fused.arithmetic(at) * fused.share(own), fused.traffic(at))
+                yield phase, fused.count, fused.passed(batch, own), seconds / fused.ring
 
     def _pieces(self, batch: Count, sequence: Count) -> float:
         """Pieces of a fused linear loss, the last one perhaps a part of one."""
@@ -259,7 +279,7 @@ class StepPlan:
         attended = kernel_share(sequence)
         for phase, part in work.phases:
             for fused in part.attention:
-                share = kernel_share(sequence, fused.window) if fused.window else attended
+                share = fused.share(sequence) if fused.window or fused.ring > 1 else attended
                 arithmetic = fused.arithmetic(at) * share
                 busy[phase] = busy[phase] + fused.count * arithmetic
                 waiting[phase] = waiting[phase] + fused.count * (
@@ -286,7 +306,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
 def _with_kernels(c: Setup, stage: Stage, kernels: StageKernels) -> StepPlan:
     elements = trained_elements(c, stage)
     # Devices that divide gradients add up only their share.
-    shares = c.layout.data if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
+    shares = c.layout.peers if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
     update, launches = update_time(c, stage)
     return StepPlan(
         setup=c,

@@ -12,6 +12,7 @@ from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup
 from ironlaw.core.arrays import maximum
 from ironlaw.core.units import Bytes, BytesPerSecond, Count, Flops, Seconds
+from ironlaw.memory.fetched import kept_between
 from ironlaw.memory.static import static_tensors, trained_elements, trained_parameters
 from ironlaw.models.transformer import Parameter
 from ironlaw.time.gemm import sustained
@@ -48,7 +49,7 @@ def update_time(c: Setup, stage: Stage) -> tuple[Seconds, Count]:
     seconds = update_bytes(c, stage, fused=fused) / c.chip.streaming
     if c.optimizer.by_matrix:
         orthogonal = sum(newton_schulz_flops(p) * p.count for p in trained_parameters(c, stage) if is_hidden(p))
-        seconds += orthogonal / (c.layout.data if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
+        seconds += orthogonal / (c.layout.peers if c.layout.zero else 1) / sustained(c.chip, c.precision.compute.name)
     return seconds, launches
 
 
@@ -73,12 +74,12 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
     """
     sums: Counter[str] = Counter()
     plain = not c.update.in_backward and c.update.offload == "none"  # which kernels update changes nothing either
-    for tensor in static_tensors(c if plain else replace(c, update=PLAIN), stage):
+    for tensor in static_tensors(c if plain or c.update.buffers else replace(c, update=PLAIN), stage):
         # Where gradients are summed apart, the update reads the sums alone.
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
         if not apart and tensor.part not in ("frozen", "quantized"):
             sums[tensor.component] += tensor.bytes
-    zero, shares = c.layout.zero, c.layout.data
+    zero, shares = c.layout.zero, c.layout.peers
     weights = sums["parameters"] // (shares if zero in (1, 2) else 1)
     gradients = sums["gradients"] // (shares if zero == 1 else 1)
     updated = sums["master"] or weights
@@ -118,7 +119,7 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
     """
     if c.update.offload == "none" or c.host_link is None:
         return 0.0
-    shares = c.layout.data if c.layout.zero >= 1 else 1
+    shares = c.layout.peers if c.layout.zero >= 1 else 1
     elements = -(-trained_elements(c, stage) // shares)
     rate = c.host_link.achievable
     out = c.gradients.bytes(elements) / rate
@@ -126,4 +127,28 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
         out = max(out * c.micro_batches - backward, 0.0)
     neighbors = min(c.devices, c.cluster.node_size) if c.cluster else 1
     update = update_bytes(c, stage, fused=True)
-    return out + neighbors * update / HOST_MEMORY + c.trained_weights.bytes(elements) / rate
+    # Weights that live there are fetched as they are needed (`fetch_seconds`).
+    back = 0 if c.update.offload == "parameters" else c.trained_weights.bytes(elements)
+    return out + neighbors * update / HOST_MEMORY + back / rate
+
+
+def fetch_seconds(c: Setup, stage: Stage, passes: Count, forward: Seconds, backward: Seconds) -> Seconds:
+    """Seconds per step that a device waits for weights that live in the host's memory, beside its work.
+
+    Each device fetches its share for every forward and every backward pass, but for what stays between the two.
+
+    Args:
+        c: The setup.
+        stage: The pipeline stage.
+        passes: Micro-batches of a step.
+        forward: Seconds of the forward passes of a step.
+        backward: Seconds of its backward passes, with what is computed again.
+    """
+    if c.update.offload != "parameters" or c.host_link is None:
+        return 0.0
+    away = [t for t in static_tensors(c, stage) if t.component == "parameters" and t.place == "host"]
+    size, elements = sum(t.bytes for t in away), sum(t.elements * t.count for t in away)
+    each = size * passes / c.host_link.achievable
+    shares = c.layout.peers if c.layout.zero == 3 else 1
+    again = 1 - min(kept_between(c) / max(elements * shares, 1), 1)
+    return maximum(each - forward, 0.0) + maximum(each * again - backward, 0.0)

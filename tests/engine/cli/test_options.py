@@ -23,8 +23,15 @@ GOOD = {
     "--execution": "compiled", "--runtime": "deepspeed", "--schedule": "gpipe", "--network-gbit": "12.5",
     "--accumulation": "separate", "--rms-norm": "fused", "--method": "lora", "--lora-targets": "c_attn",
     "--lora-dropout": "0.1", "--adapter-format": "16-bit", "--base-format": "fp32", "--quantization-block": "256",
-    "--frozen": "wte",
+    "--frozen": "wte", "--offload-sizes": "bucket:9000000", "--eval-batch": "256",
 }  # fmt: skip
+BESIDE = {
+    "--pp": {"--micro-batches": "4"}, "--logits": {"--precision": "bf16"}, "--runtime": {"--precision": "mixed"},
+    "--schedule": {"--pp": "2", "--micro-batches": "4"}, "--network-gbit": {"--dp": "16"},
+    "--accumulation": {"--framework": "megatron", "--accumulate": "2"}, "--rms-norm": {"--model": "llama3-8b"},
+    "--interleave": {"--pp": "2", "--micro-batches": "4"}, "--offload-sizes": {"--offload": "gradients"},
+}  # fmt: skip
+"""What stands beside an option, so that it changes something."""
 
 
 def test_the_json_is_the_librarys_estimate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,22 +77,7 @@ def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureF
         base = {"--layers": "4", "--hidden": "512", "--heads": "8", "--seq": "64", "--dp": "2"}
     if option in TRAINED and option.flag not in ("--method", "--frozen"):
         base["--method"] = "qlora" if "quantization" in option.flag else "lora"
-    if option.flag == "--pp":
-        base["--micro-batches"] = "4"
-    if option.flag == "--logits":
-        base["--precision"] = "bf16"
-    if option.flag == "--runtime":
-        base["--precision"] = "mixed"
-    if option.flag == "--schedule":
-        base |= {"--pp": "2", "--micro-batches": "4"}
-    if option.flag == "--network-gbit":
-        base["--dp"] = "16"
-    if option.flag == "--accumulation":
-        base |= {"--framework": "megatron", "--accumulate": "2"}
-    if option.flag == "--rms-norm":
-        base["--model"] = "llama3-8b"
-    if option.flag == "--interleave":
-        base |= {"--pp": "2", "--micro-batches": "4"}
+    base |= BESIDE.get(option.flag, {})
     value = GOOD.get(option.flag, {"--max-seq": "2048", "--hidden": "2048"}.get(option.flag, "2"))
     before = base | ({"--model": "gpt2-medium"} if option.flag == "--model" else {})
     before.pop(option.flag, None) if option.flag != "--model" else None
@@ -102,5 +94,7 @@ def test_every_switch_is_accepted(capsys: pytest.CaptureFixture[str], switch: Op
     shape = ["--layers", "8", "--hidden", "512", "--heads", "8", "--dp", "2", "--tp", "2", "--pp", "4"]
     if switch in TRAINED:  # adapters are on one device
         shape = [*shape[:6], "--method", "qlora"]
+    if switch.flag == "--eval-logits":
+        shape += ["--loss", "chunked:8", "--eval-batch", "256"]
     before, after = answer(capsys, "estimate", *shape), answer(capsys, "estimate", *shape, switch.flag)
     assert (after == before) == (switch.flag in ("--tied", "--bias"))

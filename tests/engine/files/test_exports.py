@@ -48,6 +48,9 @@ def trained(**words: Any) -> dict[str, Any]:
 def test_a_launch_command_and_a_trainers_file_say_the_setup(words: dict[str, Any], division: dict[str, int]) -> None:
     if "method" in words and division.get("zero") == 3:
         division = {**division, "zero": 2}
+    if words.get("method") == "qlora" and division.get("zero") == 2:
+        assert "fsdp" not in exports(trained(**words, **division))  # which keeps nothing in FP32 beside 4 bits
+        words = {**words, "base_format": "16-bit"}
     zero, precision = division.get("zero", 0), str(words.get("precision"))
     if zero > 1 and precision.startswith("amp"):
         # accelerate gives FSDP its mixed precision: autocast beside it cannot be asked for.
@@ -147,6 +150,9 @@ def test_a_command_of_megatron_says_how_matrices_and_layers_are_divided() -> Non
     ids=str,
 )
 def test_files_for_deepspeed_say_what_it_divides(words: dict[str, Any], offload: str) -> None:
+    if offload != "none" and words["zero"] > 1:
+        assert "deepspeed" not in exports(trained(**words, offload=offload))  # it takes gradients with the states
+        offload, words = "gradients", {**words, "offload_sizes": "bucket:500000000"}
     words = trained(**words, offload=offload)
     texts, asked = exports(words), setup(**words)
     assert "fsdp" not in texts
@@ -290,3 +296,13 @@ def test_the_block_for_an_issue_says_what_each_part_is() -> None:
     text = exports({**CARD, "method": "lora"})["markdown"]
     assert "| temporary at the peak, less what is not alive then |" in text
     assert "balance" not in text
+
+
+def test_devices_that_share_sequences_are_an_option_of_megatron_and_of_no_trainer() -> None:
+    words = {"model": "llama3.1-8b", "gpu": "h100-sxm", "sequence": 32768, "dp": 2, "tp": 2, "zero": 1}
+    texts = exports({**words, "cp": 4})
+    assert "--context-parallel-size 4 " in texts["torchrun"]
+    assert "--nproc-per-node 8 --nnodes 2" in texts["torchrun"] or "--nnodes 2 --nproc-per-node 8" in texts["torchrun"]
+    assert not {"accelerate", "deepspeed", "fsdp"} & texts.keys()
+    assert texts["command"].endswith("--cp 4")
+    assert "context-parallel" not in exports(words)["torchrun"]

@@ -457,16 +457,25 @@ def test_a_name_that_nobody_knows_is_refused_in_a_line(text: str, why: str) -> N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 16\n", "eval_batch_size: 16 is not counted"),
-        ("torchrun train.py --bf16 --per_device_eval_batch_size 64", "per_device_eval_batch_size: 64 is not counted"),
-        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 2\n", ""),
-        ("base_model: gpt2\nmicro_batch_size: 2\n", ""),
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 16\n", (16, None)),
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 2\neval_accumulation_steps: 4\n", (2, 4)),
+        ("torchrun train.py --bf16 --per_device_eval_batch_size 64", (64, None)),
+        ("finetuning_type: lora\nper_device_eval_batch_size: 1\neval_accumulation_steps: 9\n"
+         "prediction_loss_only: true\n", (1, None)),
+        ("base_model: gpt2\nmicro_batch_size: 2\n", (None, None)),
+        ("torchrun train.py --bf16 --per_device_eval_batch_size 64 --evaluation_strategy no", "64 counts for nothing"),
+        ("max_length: 512\nper_device_eval_batch_size: 64\neval_strategy: no\ndo_eval: true\n", (64, None)),
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 16\nval_set_size: 0\n", "16 counts for nothing"),
     ],
-)
-def test_a_batch_of_evaluation_that_is_another_is_told_with_its_value(text: str, told: str) -> None:
-    lines = [line for line in read(text).missing if "evaluation" in line]
-    assert [line.partition(":")[0] for line in lines] == ([told.partition(":")[0]] if told else [])
-    assert all(told in line for line in lines)
+)  # fmt: skip
+def test_a_batch_of_evaluation_is_counted_where_there_is_any(text: str, told: str | tuple[int | None, ...]) -> None:
+    found = read(text)
+    lines = [line for line in found.missing if "evaluation" in line]
+    assert len(lines) == isinstance(told, str)
+    if isinstance(told, str):
+        assert told in lines[0]
+        told = (None, None)
+    assert (found.facts.eval_batch, found.facts.eval_kept) == told
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,12 @@ def test_what_lies_too_deep_is_refused_before_it_is_read(name: str, monkeypatch:
     assert found[0][1].missing[-1].startswith("A part of the text was not read: ")
 
 
+def test_a_text_of_which_no_part_is_read_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pastes, "split", lambda *_: ("nothing", "and nothing"))
+    with pytest.raises(EngineError, match="of no known kind"):
+        parts("nothing\nand nothing")
+
+
 @pytest.mark.parametrize(
     ("text", "deep"),
     [

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ironlaw import setup
+from ironlaw.config.choices import Buffers
 from ironlaw.core.errors import EngineError
 from ironlaw.files import Facts, Reading, read
 from ironlaw.files.words import Understood, words_of
@@ -118,7 +119,10 @@ def test_adapters_that_somebody_chose_keep_their_formats_beside_a_file_that_divi
     ("zero", "told"),
     [
         ({"offload_param": {"device": "cpu"}}, "takes the weights (offload_param) to host memory too"),
-        ({"offload_optimizer": {"device": "nvme"}}, "takes FP32 weights and gradients (offload_optimizer) to host"),
+        ({"offload_optimizer": {"device": "nvme"}}, "Counted as host memory, and its time as that memory's"),
+        ({"stage": 1, "offload_optimizer": {"device": "cpu"}}, "takes FP32 weights and gradients (offload_optimizer)"),
+        ({"stage": 2, "offload_param": {"device": "cpu"}}, "offload_param counts for nothing"),
+        ({"offload_optimizer": {"device": "cpu", "ratio": 0.3}}, "of DeepSpeed's file: offload_optimizer.ratio"),
         ({"reduce_bucket_size": 5e8}, "buffers are not counted"),
         ({"zero_hpz_partition_size": 8}, "Not counted of DeepSpeed's file: zero_hpz_partition_size."),
     ],
@@ -131,10 +135,111 @@ def test_what_deepspeed_s_file_asks_for_and_is_not_counted_is_said(zero: dict[st
     assert (told in " ".join(plain.assumed)) is ("buffers" in told)
 
 
+CPU = {"device": "cpu", "pin_memory": True}
+ADAPTED = RUN + "adapter: lora\nlora_r: 8\nlora_target_linear: true\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "zero", "expected"),
+    [
+        (RUN, {"stage": 3, "offload_optimizer": CPU, "offload_param": CPU}, "parameters"),
+        (RUN, {"stage": 3, "offload_optimizer": CPU}, "gradients"),
+        (RUN, {"stage": 2, "offload_optimizer": CPU}, "gradients"),
+        (RUN, {"stage": 2, "offload_optimizer": CPU, "offload_param": CPU}, "gradients"),
+        (RUN, {"stage": 1, "offload_optimizer": CPU}, "optimizer"),
+        (RUN, {"stage": 3, "offload_param": CPU}, None),
+        (ADAPTED, {"stage": 3, "offload_param": CPU}, "parameters"),
+        (ADAPTED, {"stage": 3, "offload_optimizer": CPU}, "optimizer"),
+        (ADAPTED, {"stage": 2, "offload_optimizer": CPU}, "optimizer"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("devices", [1, 8])
+def test_what_deepspeed_takes_to_the_host_is_counted_there(
+    run: str, zero: dict[str, object], expected: str | None, devices: int
+) -> None:
+    text = json.dumps({"zero_optimization": zero, "bf16": {"enabled": True}})
+    found = words(run, text, f"torchrun --nproc-per-node {devices} train.py")
+    assert found.words.get("offload") == expected
+    assert ("offload_sizes" in found.words) == (expected in ("gradients", "parameters"))
+    assert setup(**found.words).update.offload == (expected or "none")
+    told = " ".join(found.assumed)
+    assert ("counted on the card" in told) == ((expected == "optimizer" and run == RUN) or expected is None)
+    assert ("counts for nothing" in told) == (zero["stage"] == 2 and "offload_param" in zero)
+    assert ("the adapters' states are counted in host memory" in told) == (expected == "parameters" and run == ADAPTED)
+
+
+def test_the_sizes_of_deepspeeds_buffers_are_those_of_its_file() -> None:
+    zero: dict[str, object] = {
+        "stage": 3, "offload_optimizer": CPU, "offload_param": CPU, "reduce_bucket_size": 2e8,
+        "stage3_prefetch_bucket_size": "1e7", "stage3_max_live_parameters": 3e9, "stage3_max_reuse_distance": 0,
+        "stage3_param_persistence_threshold": 1e4, "overlap_comm": True,
+    }  # fmt: skip
+    kept = setup(**words(RUN, NODE, json.dumps({"zero_optimization": zero})).words).update.buffers
+    assert kept == Buffers(200_000_000, 10_000_000, 3_000_000_000, 0, 10_000)
+    auto = {name: "auto" for name in zero if name.startswith(("stage3_pre", "stage3_param"))}
+    filled = {**zero, **auto, "reduce_bucket_size": "auto"}
+    kept = setup(**words(RUN, NODE, json.dumps({"zero_optimization": filled})).words).update.buffers
+    # As transformers fills them in, by the width of 4,096.
+    assert kept == Buffers(4096**2, int(0.9 * 4096**2), 3_000_000_000, 0, 40_960)
+    two = {"stage": 2, "offload_optimizer": CPU, "overlap_comm": True}
+    kept = setup(**words(RUN, NODE, json.dumps({"zero_optimization": two})).words).update.buffers
+    assert kept == Buffers(bucket=1_000_000_000)
+
+
+@pytest.mark.parametrize(("options", "zero"), [("[full_shard, auto_wrap]", 3), ("[shard_grad_op, auto_wrap]", 2)])
+def test_qlora_that_fsdp_divides_has_sixteen_bits_beside_four(options: str, zero: int) -> None:
+    text = RUN + "adapter: qlora\nload_in_4bit: true\nlora_r: 8\nlora_target_linear: true\n"
+    found = setup(**words(text + f"fsdp: {options}\n", NODE).words)
+    assert (found.layout.zero, found.adaptation.base) == (zero, "16-bit")
+    assert setup(**words(text, NODE).words).adaptation.base == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "told"),
+    [
+        ("eval_batch_size: 8\n", (8, 0, False), "8 sequences at a time, and keeps the loss alone"),
+        ("eval_batch_size: 1\neval_accumulation_steps: 4\n", (1, 4, False), "the logits of 4 batches"),
+        ("eval_batch_size: 8\nplugins: [axolotl.integrations.liger.LigerPlugin]\n"
+         "liger_fused_linear_cross_entropy: true\n", (8, 0, True), "keeps the loss alone"),
+    ],
+)  # fmt: skip
+def test_evaluation_is_counted_as_a_file_asks_for_it(text: str, expected: tuple[int, int, bool], told: str) -> None:
+    found = words(RUN + text, NODE)
+    about = setup(**found.words).evaluation
+    assert about is not None
+    assert (about.batch, about.kept, about.whole) == expected
+    assert len([line for line in found.assumed if told in line]) == 1
+    assert setup(**words(RUN, NODE).words).evaluation is None
+
+
 def test_what_is_left_out_of_the_count_is_said() -> None:
-    found = words(RUN + "rl: dpo\ncontext_parallel_size: 2\n")
+    found = words(RUN + "rl: dpo\n")
     assert any("no reference model" in line for line in found.assumed)
-    assert any("Context parallelism" in line for line in found.assumed)
+    megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size 2"
+    assert any("Expert parallelism" in line for line in words(megatron, model="llama3-8b").assumed)
+
+
+def test_devices_that_share_a_sequence_are_counted_where_the_engine_can() -> None:
+    for text, layout in (
+        (RUN.replace("512", "8192") + "context_parallel_size: 4\n", (4, 1, 4)),
+        ("torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --context-parallel-size 2 "
+         "--tensor-model-parallel-size 2 --seq-length 4096 --use-distributed-optimizer", (8, 2, 2)),
+        ("accelerate launch --num_processes 8 --mixed_precision bf16 --parallelism_config_cp_size 4 sft.py "
+         "--max_length 4096 --per_device_train_batch_size 1", (8, 2, 4)),
+        ("compute_environment: LOCAL_MACHINE\nnum_processes: 8\nparallelism_config:\n"
+         "  parallelism_config_cp_size: 8\n", (8, 1, 8)),
+    ):  # fmt: skip
+        found = words(text, model="llama3.1-8b")
+        asked = setup(**found.words)
+        assert (asked.devices, asked.layout.data, asked.layout.context) == layout
+        assert not any("Context parallelism" in line for line in found.assumed)
+    found = words(RUN + "context_parallel_size: 2\n", model="google/gemma-2-9b")
+    assert "cp" not in found.words
+    [said] = [line for line in found.assumed if line.startswith("Context parallelism")]
+    assert said == (
+        "Context parallelism is not counted for a model whose attention has windows: the answer is without it."
+    )
 
 
 def test_a_model_that_is_not_known_is_said_by_name_with_what_stands_instead() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import date
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.core.records import Source, read_record, record_names
+from ironlaw.core.records import DATA, Source, read_record, record_names
 from ironlaw.hardware.accelerators import STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
 from ironlaw.hardware.links import Link, link, list_links
 from ironlaw.hardware.storage import Storage, storage
@@ -54,6 +56,12 @@ def test_titles_are_unique() -> None:
 def test_no_two_records_are_copies_of_each_other(kind: str) -> None:
     records = [repr(read_record(kind, name)) for name in record_names(kind)]
     assert len(records) == len(set(records)) > 5
+
+
+@pytest.mark.parametrize("kind", ["accelerators", "links", "models", "storage"])
+def test_records_that_are_parsed_one_by_one_are_those_of_the_whole_file(kind: str) -> None:
+    whole = tomllib.loads((Path(DATA) / f"{kind}.toml").read_text("utf-8"))
+    assert {name: read_record(kind, name) for name in record_names(kind)} == whole
 
 
 @pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)

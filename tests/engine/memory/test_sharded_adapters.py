@@ -12,7 +12,8 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 
 from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
-from ironlaw import Transformer, job_time, training_memory
+from ironlaw import Transformer, job_time, setup, training_memory
+from ironlaw.config.changed import changed
 from tests.engine.memory.adapted import FORMATS, autocasting, llama, with_adapters
 from tests.engine.memory.sharded import LLAMA, REPLICAS, local, replicas
 
@@ -25,6 +26,7 @@ CASES = {
     "loss, 4 bits": (ROOT, 4, 256, "qlora", "16-bit", "16-bit", True, False),
     "first gather": (ROOT, 1, 64, "lora", "16-bit", "16-bit", True, False),
     "first gather, 4 bits, autocast": (ROOT, 1, 64, "qlora", "fp32", "fp32", True, True),
+    "first gather, 4 bits, as FSDP-QLoRA": (ROOT, 1, 64, "qlora", "fp32", "16-bit", True, True),
     "last gather": (BLOCKS, 1, 64, "lora", "16-bit", "16-bit", False, False),
     "last gather, checkpointed": (BLOCKS, 1, 64, "lora", "fp32", "16-bit", True, False),
     "last segment": (BLOCKS, 4, 256, "lora", "16-bit", "16-bit", True, False),
@@ -117,6 +119,32 @@ def test_scales_of_four_bits_and_short_adapters_are_not_divided() -> None:
     assert shared[f"{query}.weight"].elements * 16 == alone[f"{query}.weight"].elements
     assert shared[f"{query}.weight.absmax"].elements == alone[f"{query}.weight.absmax"].elements
     assert shared[f"{query}.lora_A.weight"].elements * 4 == alone[f"{query}.lora_A.weight"].elements  # rank 4
+
+
+@pytest.mark.parametrize("words", [{}, {"dp": 4}, {"dp": 4, "zero": 2}, {"dp": 4, "zero": 3}], ids=str)
+def test_what_is_not_in_four_bits_has_sixteen_where_weights_are_divided(words: dict[str, Any]) -> None:
+    """TRL, axolotl and LLaMA-Factory leave out peft's preparation there, which makes it FP32 elsewhere."""
+    divided = words.get("zero") == 3
+    found = training_memory("llama3-8b", method="qlora", sequence=512, **words)
+    kept = {t.dtype.name for t in found.tensors if t.part == "frozen" and t.component == "parameters"}
+    assert kept == {"bf16" if divided else "fp32"}
+    adapters = {t.dtype.name for t in found.tensors if t.part == "adapter"}
+    assert adapters == {"fp32"}  # which accelerate makes FP32 again under its mixed precision
+    asked = training_memory("llama3-8b", method="qlora", sequence=512, base_format="fp32", **words)
+    assert (asked.allocated_peak > found.allocated_peak) is divided
+    assert (asked.allocated_peak == found.allocated_peak) is not divided
+
+
+@pytest.mark.parametrize("base", [None, "fp32", "16-bit"])
+def test_what_is_divided_anew_changes_the_format_of_what_is_not_in_four_bits(base: str | None) -> None:
+    """As a setup of words has it where nobody says a format; one that somebody chose stays if it was another."""
+    words: dict[str, Any] = {"model": "llama3-8b", "gpu": "h100-sxm", "sequence": 512, "method": "qlora", "dp": 4}
+    before = setup(**words, base_format=base)
+    assert changed(before, {"zero": 3}) == setup(**words, zero=3, base_format="16-bit")
+    if base is None:
+        assert changed(before, {"zero": 3}) == setup(**words, zero=3)
+        assert changed(setup(**words, zero=3), {"zero": 1}) == setup(**words, zero=1)
+        assert changed(setup(**words | {"method": "lora"}, zero=3), {"method": "qlora"}) == setup(**words, zero=3)
 
 
 def test_gathering_four_bits_takes_less_time_than_sixteen() -> None:

@@ -39,6 +39,7 @@ def sections(
     loss: LossForm = "full",
     logits: LogitsFormat | None = None,
     input_gradient: bool = False,
+    context: Count = 1,
 ) -> tuple[Section, ...]:
     """The forward pass of one training step as sections of operations: embedding, block, norm, head.
 
@@ -56,6 +57,7 @@ def sections(
         loss: How head and loss are computed.
         logits: What becomes of the logits before the loss.
         input_gradient: Whether the first block's input has a gradient although nothing before it is trained.
+        context: Devices that share every sequence; a sequence's tokens are then those of one of them.
 
     Raises:
         EngineError: For an unknown attention, framework or backend, a dropout outside [0, 1).
@@ -69,7 +71,7 @@ def sections(
     formats = adaptation.around(precision)
 
     def tape(prefix: str = "", training: Training | None = None) -> Tape:
-        return Tape(prefix, formats, kernels, sequence_shards, by_hand=by_hand, training=training)
+        return Tape(prefix, formats, kernels, sequence_shards, by_hand=by_hand, training=training, context=context)
 
     flat = model.code == "flat"
 

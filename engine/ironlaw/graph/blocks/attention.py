@@ -7,7 +7,8 @@ without the saving that a kernel may make by skipping the masked half.
 from __future__ import annotations
 
 from ironlaw.core.sizes import BATCH, NOTHING, SEQUENCE, TOKENS, Size, as_size
-from ironlaw.core.units import Ratio
+from ironlaw.core.units import Count, Ratio
+from ironlaw.graph import ring
 from ironlaw.graph.ir import Matmul, Op, Value
 from ironlaw.graph.tape import PAIRS, Tape, wider
 from ironlaw.models.layers import Attention, LatentAttention
@@ -17,12 +18,15 @@ Scores = Attention | LatentAttention
 """Attention that scores every pair of tokens."""
 
 
-def products(a: Scores) -> tuple[Matmul, Matmul]:
-    """Scores (T x d by d x T) and output (T x T by T x d) for every query head."""
-    count = BATCH * a.heads
+def products(a: Scores, context: Count = 1) -> tuple[Matmul, Matmul]:
+    """Scores (T x d by d x T) and output (T x T by T x d) for every query head.
+
+    Where `context` devices share a sequence, the queries of one meet the keys and values of all.
+    """
+    count, keys = BATCH * a.heads, SEQUENCE * context
     return (
-        Matmul(count, SEQUENCE, SEQUENCE, as_size(a.head_size)),
-        Matmul(count, SEQUENCE, as_size(a.value_size), SEQUENCE),
+        Matmul(count, SEQUENCE, keys, as_size(a.head_size)),
+        Matmul(count, SEQUENCE, as_size(a.value_size), keys),
     )
 
 
@@ -36,7 +40,7 @@ def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, a: Scores, dropou
 
     Saves its inputs, its output, and one fp32 log-sum-exp per head and token. Dropout costs two integers of random
     state on CUDA; the CPU kernel has none, so PyTorch falls back to `fallback`. A window, a softcap and sinks are part
-    of the kernel, as in FlashAttention's.
+    of the kernel, as in FlashAttention's. Devices that share a sequence run it step by step around a ring.
     """
     if dropout and not tape.backend.fused_dropout:
         return fallback(tape, name, q, k, v, a, dropout)
@@ -44,11 +48,13 @@ def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, a: Scores, dropou
     out = tape.value(name, output(a), tape.precision.compute)
     lse = tape.value(f"{name}.logsumexp", TOKENS * a.heads, FP32, needs_gradient=False)
     saved = (*inputs, out, lse)
+    forward, backward = ring.workspaces(tape.context, inputs, out, lse)
     with tape.region("attention"):
-        scratch = _accumulators(tape, a)
+        scratch = _accumulators(tape, a) + backward
         return tape.record(
-            Op(name, "attention", inputs, (out, lse), saved, products(a), backward_workspace=scratch, window=a.window)
-        )
+            Op(name, "attention", inputs, (out, lse), saved, products(a, tape.context), backward_workspace=scratch,
+               forward_workspace=forward, window=a.window, ring=tape.context)
+        )  # fmt: skip
 
 
 def _accumulators(tape: Tape, a: Scores) -> Size:
