@@ -51,7 +51,7 @@ def test_fewer_runs_alike_never_make_a_band_of_what_is_needed_much_narrower() ->
         return seen.needed.high / seen.needed.low, seen.needed.runs
 
     known, runs = width("a100-80")
-    for words, choices in ((("rtx-4090",), {}), (("a100-80",), {"execution": "compiled"}), (("a100-80",), {"dp": 8})):
+    for words, choices in ((("rtx-4090",), {}), (("a100-80",), {"execution": "compiled"}), (("a100-80",), {"dp": 64})):
         wide, fewer = width(*words, **choices)
         assert fewer < runs
         assert wide > 0.99 * known
@@ -117,6 +117,8 @@ def test_the_time_of_a_pipeline_that_may_not_fit_is_said_not_to_be_trusted() -> 
         assert doubted == (found.verdict == "uncertain")
         said[found.verdict] = doubted
     assert said == {"fits": False, "uncertain": True, "not": False}
-    undivided = [prepare(setup("llama2-7b", "a100-80", precision="bf16"))(batch, 4096) for batch in range(1, 8)]
+    undivided = [
+        prepare(setup("llama2-7b", "a100-80", precision="bf16"))(2, sequence) for sequence in range(512, 4097, 256)
+    ]
     assert "uncertain" in {found.verdict for found in undivided}
     assert not any("trusted" in sentence for found in undivided for sentence in found.assumptions)
