@@ -118,5 +118,5 @@ def test_the_layout_of_the_plan_fits_by_few_runs_and_zero_1_would_not_be_sure() 
     assert [one.verdict for one in found.values()] == ["fits", "uncertain", "not"]
     expected = found[3, "mixed"].calibrated
     assert expected is not None
-    assert expected.device_total.sources == 1
-    assert expected.device_total.high < accelerator("h100-sxm").usable_bytes
+    assert expected.needed.sources == 1
+    assert expected.needed.high < accelerator("h100-sxm").usable_bytes

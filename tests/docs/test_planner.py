@@ -62,7 +62,7 @@ def test_the_summary_never_mixes_what_is_counted_with_what_is_expected() -> None
     view, found = ACT.compute(state), estimate(**words_of(state))
     assert found.calibrated is not None
     expected, counted = view.summary.split(" Counted, ")
-    assert f"expect {found.calibrated.device_total.expected / GB:.1f} GB" in expected
+    assert f"expect {found.calibrated.needed.expected / GB:.1f} GB" in expected
     assert view.readings["A step"] in expected
     assert f"{found.memory_bytes.device_total / GB:.1f} GB" in counted
     assert view.failure is None or view.failure.title == "Does not fit"
@@ -70,7 +70,7 @@ def test_the_summary_never_mixes_what_is_counted_with_what_is_expected() -> None
     assert fits.success is not None
     near = estimate(**words_of(at())).calibrated
     assert near is not None
-    assert f"the errors on {near.device_total.runs} published runs like it" in fits.success.what
+    assert f"the errors on {near.needed.runs} published runs like it" in fits.success.what
 
 
 @pytest.mark.parametrize("name", published())
@@ -100,7 +100,7 @@ def test_uncertain_says_whether_the_count_fits_and_why_it_may_be_otherwise() -> 
         seen.add(more)
         found = estimate(**words_of(state))
         assert found.calibrated
-        yes = found.calibrated.device_total.expected <= found.memory_bytes.capacity
+        yes = found.calibrated.needed.expected <= found.memory_bytes.capacity
         leaning = "probably yes" if yes else "probably not"
         assert view.failure.what.lower().startswith(f"{leaning}. ")
         assert view.summary.startswith(f"Uncertain, {leaning}: ")

@@ -264,8 +264,8 @@ def test_a_pipeline_is_offered_where_its_stages_are_what_fits_many_small_cards()
     offered = [one for one in suggest(state) if "pp" in one.controls]
     assert [one.controls["pp"] for one in offered] == [8]
     after = ACT.compute(State(state.context, {**state.controls, **offered[0].controls}))
-    assert "Still uncertain" in offered[0].text
-    assert after.readings["Verdict"] == "Uncertain"
+    assert "Then it fits" in offered[0].text
+    assert after.readings["Verdict"] == "Fits"
     assert after.readings["A step"] != before.readings["A step"]
 
 

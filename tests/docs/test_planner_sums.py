@@ -105,28 +105,24 @@ def test_how_many_runs_stand_behind_a_band_is_said(controls: dict[str, Any], few
     assert seen is not None
     view = ACT.compute(state)
     caption = view.tables["answer"].caption
-    for band, what in ((seen.device_total, "memory"), (seen.step_s, "time")):
+    for band, what in ((seen.needed, "memory"), (seen.step_s, "time")):
         of = f" from {band.sources} source{'s' * (band.sources > 1)}" if band.runs else ""
         assert f"{band.runs or 'none'}{of} for {what}" in caption
     assert ("Few published runs are like this one" in caption) == few
     if view.success:
-        said = "Few published runs are like it" if few else f"{seen.device_total.runs} published runs like it"
+        said = "Few published runs are like it" if few else f"{seen.needed.runs} published runs like it"
         assert said in view.success.what
 
 
-def test_a_band_of_the_allocator_alone_says_what_drivers_showed_elsewhere() -> None:
-    told = "no published run like this one tells what the driver shows"
-    alone = at(gpu="rtx-4090")
-    seen, view = estimate(**words_of(alone)).calibrated, ACT.compute(alone)
-    assert seen is not None
-    assert view.success
-    assert not seen.driver.runs
-    assert (told in view.success.what) == (seen.driver.high > estimate(**words_of(alone)).memory_bytes.capacity)
-    successes = (ACT.compute(at(gpu="rtx-4090", batch=batch)).success for batch in range(1, 65))
-    tight = next(success.what for success in successes if success and told in success.what)
-    assert "In runs of other kinds that was up to" in tight
-    known = ACT.compute(START).success
-    assert known is None or told not in known.what
+def test_what_the_driver_shows_stands_beside_what_is_needed() -> None:
+    for state in (START, at(gpu="rtx-4090")):
+        seen = estimate(**words_of(state)).calibrated
+        assert seen is not None
+        rows = {str(row["a"]): row for row in ACT.compute(state).tables["answer"].rows}
+        assert rows["A card's memory"]["b"] == f"{seen.needed.expected / GB:.1f} GB"
+        assert (
+            rows["What nvidia-smi shows, with what PyTorch keeps"]["b"] == f"{seen.device_total.expected / GB:.1f} GB"
+        )
 
 
 def test_a_machines_own_memory_stands_where_the_plan_uses_it() -> None:

@@ -39,7 +39,7 @@ class Case:
         )
         published = estimate(job).calibrated
         assert published is not None
-        return published.driver.high <= job.chip.usable_bytes
+        return published.needed.high <= job.chip.usable_bytes
 
     def hides(self) -> bool:
         rate = 0.5 * accelerator(self.card).peak("bf16")
@@ -52,7 +52,7 @@ def layout(case: Case) -> str:
     if case.fits(dp=case.cards, zero=1, **SHARED):
         return "ZeRO-1"
     if case.fits(dp=case.cards, zero=3, **SHARED) and case.hides():
-        return "ZeRO-2" if case.fits(dp=case.cards, zero=2, **SHARED) else "ZeRO-3"
+        return "ZeRO-3"
     cut = {**CUT, "sequence_parallel": True, "zero": 1}
     usable = accelerator(case.card).usable_bytes
     tensors = next(
@@ -71,7 +71,7 @@ def layout(case: Case) -> str:
     [
         (Case("gpt2-xl", "h100-sxm", 8, 1024, "infiniband-ndr", 16), "ZeRO-1"),
         (Case("llama3-8b", "h100-sxm", 16, 512, "infiniband-ndr"), "ZeRO-3"),
-        (Case("llama2-70b", "h100-sxm", 64, 512, "infiniband-ndr"), "2 x 4 x 8"),
+        (Case("llama2-70b", "h100-sxm", 64, 512, "infiniband-ndr"), "4 x 4 x 4"),
         (Case("gpt3-175b", "a100-80", 1024, 1536, "infiniband-hdr"), "32 x 4 x 8"),
     ],
     ids=lambda value: value.name if isinstance(value, Case) else value,

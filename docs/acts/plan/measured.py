@@ -27,6 +27,7 @@ READ = {
     "mfu": ("utilization (MFU) as the log counts it", "%", 0.01),
     "allocated": (NAMES["allocated_peak"], "GB", GB),
     "reserved": ("reserved memory", "GB", GB),
+    "needed": (NAMES["needed"], "GB", GB),
     "process": (NAMES["device_total"], "GB", GB),
     "asked": ("memory that was asked for", "GB", GB),
     "free": ("free memory", "GB", GB),

@@ -211,7 +211,7 @@ def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
             continue
         if then.verdict == "fits":
             more = "s" if int(state.controls["gpus"]) > 1 else ""
-            safe = now.calibrated.device_total.high if now.calibrated else now.memory_bytes.device_total
+            safe = now.calibrated.needed.high if now.calibrated else now.memory_bytes.device_total
             text = (
                 f"Nothing that was tried fits on the card{more} that you have: one would have to give "
                 f"{safe / GB:.1f} GB. This is the smallest of the list that does. {_THEN['fits']}"

@@ -12,7 +12,6 @@ from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
 from ironlaw.answers.assumptions import hourly_price
 from ironlaw.answers.estimate import Estimate
-from ironlaw.answers.expected import Expected
 from ironlaw.answers.peak import MOMENTARY, Peak, moments, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
@@ -114,7 +113,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     memory = found.memory_bytes
     need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
     seen = found.calibrated
-    band = seen.device_total if seen else None
+    band = seen.needed if seen else None
     fullest = peak(plan.setup, batch, sequence)
     sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
@@ -127,7 +126,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     why = "" if state.moving else cause(asked, sizes, fullest)
     open_yet = instead(state, verdict, need, room)
     failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
-    success = open_yet or (_success(need, room, seen, why) if verdict == "fits" else None)
+    success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
     said = open_yet.title if open_yet else SAID[verdict]
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
@@ -154,6 +153,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
                     _formats(state, asked), held(asked), away(asked), loading(asked), evidence(found), fullest_phase
                 ),
                 offloaded(asked, found),
+                seen.device_total if seen else None,
             ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases, asked),
@@ -227,7 +227,7 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     seconds = [steps.expected, steps.low, steps.high] if steps else [time.step_s] * 3
     per_step = time.tokens_per_s * time.step_s
     hours = [tokens / (per_step / one) / SECONDS_PER_HOUR for one in seconds]
-    memory = seen.device_total if seen else None
+    memory = seen.needed if seen else None
     sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
     lines: dict[str, list[str]] = {
         MEMORY: [f"{size / GB:.1f} GB" for size in sizes],
@@ -250,7 +250,7 @@ def sums(state: live.State, asked: Setup, found: Estimate, numbers: dict[str, tu
         return f"{counted} counted × {factor}, the middle of what published runs took of their counts"
 
     need = found.memory_bytes.device_total
-    expected = (seen.device_total.expected, seen.step_s.expected) if seen else (need, time.step_s)
+    expected = (seen.needed.expected, seen.step_s.expected) if seen else (need, time.step_s)
     run, cards = numbers["The run"][0], f"{gpus:,} card{'s' * (gpus > 1)}"
     said_price = float(state.controls["price"])
     hourly = said_price or hourly_price(asked.chip)
@@ -301,7 +301,7 @@ def evidence(found: Estimate) -> str:
     """How many published runs stand behind the bands, in sentences; nothing where there are no bands."""
     if (seen := found.calibrated) is None:
         return ""
-    memory, time = seen.device_total, seen.step_s
+    memory, time = seen.needed, seen.step_s
     few = min(memory.runs, time.runs) < FEW
     said = (
         f"{'Few published runs are like this one' if few else 'Published runs like this one'}: {_runs(memory)} for "
@@ -317,13 +317,18 @@ def _runs(band: Any) -> str:
     return f"{band.runs:,} from {band.sources:,} source{'s' * (band.sources > 1)}"
 
 
-def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str, host: str) -> live.Table:
+def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str, host: str, shown: Any) -> live.Table:
     rows = [
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
     if host:
         rows.insert(1, live.row("A machine's own memory (RAM)", host, ""))
+    if shown:
+        ends = f"{shown.low / GB:.1f} GB to {shown.high / GB:.1f} GB"
+        rows.insert(
+            1, live.row("What nvidia-smi shows, with what PyTorch keeps", f"{shown.expected / GB:.1f} GB", ends)
+        )
     caption = f"What to expect, and the band that is meant to hold nine runs in ten. {sentences}"
     return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
@@ -364,20 +369,9 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _success(need: float, room: float, seen: Expected | None, why: str) -> live.Success:
-    said = _band(seen.device_total) if seen else f"The count is {need:.1f} GB"
-    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", _unseen(seen, room), why))
-
-
-def _unseen(seen: Expected | None, room: float) -> str:
-    """What a band hides that rests on the allocator alone: no run like it tells what the driver shows."""
-    if seen is None or seen.driver.runs or seen.driver.high / GB <= room:
-        return ""
-    return (
-        "The band is that of PyTorch's allocator: no published run like this one tells what the driver shows. In runs "
-        f"of other kinds that was up to {seen.driver.high / GB:.1f} GB for such a count, with what the "
-        "allocator keeps and does not use."
-    )
+def _success(need: float, room: float, band: Any, why: str) -> live.Success:
+    said = _band(band) if band else f"The count is {need:.1f} GB"
+    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", why))
 
 
 def _leaning(room: float, band: Any) -> str:

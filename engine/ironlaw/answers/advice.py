@@ -113,8 +113,7 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
         found = yield from _saving(c, trial, accept)
         least = LEAST * trial.now.memory_bytes.device_total
         helpful = (one for one in found if one.verdict == "fits" or one.saves_bytes > least)
-        tried = [one for one in helpful if _saves_it(trial.now, one)]
-        tried.sort(key=_order)
+        tried = sorted(helpful, key=_order)
     best: dict[str, Advice] = {}
     for one in tried:
         best.setdefault(one.knob, one)
@@ -291,15 +290,6 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
         coarser = (change for change in options if change.option.startswith("--checkpointing every"))
         found += yield from _each(trial, coarser)
     return found
-
-
-def _saves_it(now: Estimate, one: Advice) -> bool:
-    """False for compiled kernels that make it fit by the narrower band of fewer runs, and not by what they save."""
-    if one.knob != "--execution" or one.verdict != "fits":
-        return True
-    need, capacity = now.memory_bytes.device_total, now.memory_bytes.capacity
-    high = now.calibrated.device_total.high if now.calibrated else need
-    return (need - one.saves_bytes) * high / need <= capacity
 
 
 def _leaner_kernels(c: Setup) -> Iterator[Change]:

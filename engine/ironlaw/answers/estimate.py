@@ -145,14 +145,14 @@ class Estimate:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it fits by experience: where the whole 90 % band does, where none of it does, or `"uncertain"`.
+        """Whether the whole 90 % band of what is needed fits, none of it (`"not"`), or a part (`"uncertain"`).
 
         `fits` is the count alone.
         """
         seen, capacity = self.calibrated, self.memory_bytes.capacity
         if seen is None:
             return "fits" if self.fits else "not"
-        band: Any = seen.device_total
+        band: Any = seen.needed
         if hasattr(band.high, "shape"):  # in a sweep, an answer for each point
             where: Any = numbers(band.high).where
             return where(band.high <= capacity, "fits", where(band.low > capacity, "not", "uncertain"))  # type: ignore[no-any-return]

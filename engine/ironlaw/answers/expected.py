@@ -19,16 +19,16 @@ class Expected:
         step_s: Seconds of a step.
         tokens_per_s: Tokens per second of all devices together; low where steps are long.
         allocated_peak: Bytes of the allocator's peak.
-        device_total: Bytes that the driver shows on the busiest device; where no run like this one reports them, the
-            allocator's peak and what lies outside it.
-        driver: The same by the runs that report them, also where none is like this one. Then its band is the wider one.
+        needed: Bytes that the busiest device must have: the allocator's peak, and what lies outside it. Runs out of
+            memory are decided by these, since the allocator gives back what it keeps and does not use before it fails.
+        device_total: Bytes that the driver shows on the busiest device, with what the allocator keeps.
     """
 
     step_s: Calibrated
     tokens_per_s: Calibrated
     allocated_peak: Calibrated
+    needed: Calibrated
     device_total: Calibrated
-    driver: Calibrated
 
 
 def features(c: Setup) -> Features:
@@ -53,16 +53,13 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
         device_total: Bytes of the driver's view by the count.
     """
     time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
-    device = driver = calibrate("device memory", device_total, about)
-    if not device.runs:
-        # No published run like this one reports the driver's view: add to the allocator's peak what lies outside it.
-        outside = device_total - allocated_peak
-        device = Calibrated(
-            allocated.expected + outside,
-            allocated.low + outside,
-            allocated.high + outside,
-            allocated.runs,
-            allocated.sources,
-        )
+    outside = device_total - allocated_peak
+    needed = Calibrated(
+        allocated.expected + outside,
+        allocated.low + outside,
+        allocated.high + outside,
+        allocated.runs,
+        allocated.sources,
+    )
     rate = Calibrated(tokens / time.expected, tokens / time.high, tokens / time.low, time.runs, time.sources)
-    return Expected(time, rate, allocated, device, driver)
+    return Expected(time, rate, allocated, needed, calibrate("device memory", device_total, about))

@@ -31,9 +31,9 @@ WORDS = {
     "runtime": "DeepSpeed's buffers and communicators",
 }
 VERDICTS = {
-    "fits": "It fits: the whole band of the device total does.",
-    "uncertain": "Uncertain: the device's capacity lies within the band of the device total.",
-    "not": "It does not fit: the whole band of the device total lies above the capacity.",
+    "fits": "It fits: the whole band of what is needed does.",
+    "uncertain": "Uncertain: the device's capacity lies within the band of what is needed.",
+    "not": "It does not fit: the whole band of what is needed lies above the capacity.",
 }
 ALWAYS = ("parameters", "gradients", "optimizer", "activations", "logits", "workspace")
 SUMS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered", "activations", "casts", "logits")
@@ -126,14 +126,13 @@ def _experience(found: Estimate) -> Iterator[str]:
     """What published runs took beyond the physics, which is a lower limit, and the bands in which nine of ten lie."""
     if (seen := found.calibrated) is None:
         return
-    figures = [
+    figures = (
         ("time", seen.step_s, 1e3, "ms"),
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
         ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
-        ("process", seen.device_total, 1e-9, "GB"),
-    ]
-    if not seen.driver.runs:
-        figures.append(("process, by other runs", seen.driver, 1e-9, "GB"))
+        ("needed", seen.needed, 1e-9, "GB"),
+        ("shown by the driver", seen.device_total, 1e-9, "GB"),
+    )
     rows = [
         (
             name,

@@ -156,7 +156,7 @@ def _markdown(c: Setup, found: Estimate, line: str) -> str:
     verdict = {"fits": "fits", "uncertain": "uncertain whether it fits", "not": "does not fit"}[found.verdict]
     time = f"{found.time.step_s:.4g} s by the physics"
     if seen:
-        step, held = seen.step_s, seen.device_total
+        step, held = seen.step_s, seen.needed
         time = f"{step.expected:.4g} s expected, {step.low:.4g} to {step.high:.4g} s in 90 % of runs; {time}"
         verdict += f": {held.expected / 1e9:,.1f} GB expected, {held.low / 1e9:,.1f} to {held.high / 1e9:,.1f} GB"
     return "\n".join(

@@ -31,7 +31,7 @@ Place = Literal["below", "inside", "above"]
 NOTICED: Ratio = 0.02
 """Share of a gap that a difference closes at least to be told."""
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
-         "device_total": "memory of the process"}  # fmt: skip
+         "needed": "memory with what it asked for", "device_total": "memory of the process"}  # fmt: skip
 """The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
 
 
@@ -221,10 +221,10 @@ def _needed(observed: Observed) -> Iterator[tuple[str, float]]:
         return
     if observed.allocated:
         yield "allocated_peak", observed.allocated + observed.asked
-    # A part of what was asked may have fitted into what was reserved and unused, so the device counts what was free.
+    # What was reserved and not used is not needed, or would have been used.
     if held := observed.process or observed.in_use:
         unused = max((observed.reserved or 0) - (observed.allocated or observed.reserved or 0), 0)
-        yield "device_total", held + max(observed.asked - unused, 0)
+        yield "needed", held - unused + observed.asked
 
 
 def _placed(

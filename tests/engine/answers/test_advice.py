@@ -168,12 +168,15 @@ def test_the_first_of_all_advice_fits_on_the_devices_that_are_there_where_any_do
             assert not any(other.same_training for other in mine)
 
 
-def test_compiling_that_saves_next_to_nothing_is_not_said_to_make_it_fit() -> None:
-    """The band of compiled code is that of fewer runs, and narrower."""
+@pytest.mark.parametrize("sequence", range(4096, 8705, 512))
+def test_compiling_makes_fit_only_by_what_it_saves(sequence: int) -> None:
+    """It once did by a band that was narrower for compiled code, for 0.3 GB."""
     words: dict[str, Any] = {
-        "model": "Qwen/Qwen2.5-32B", "gpu": "a100-40", "dp": 8, "zero": 3, "sequence": 4096, "checkpointing": "full",
-        "precision": "mixed-bf16", "offload": "optimizer",
+        "model": "Qwen/Qwen2.5-32B", "gpu": "a100-40", "dp": 8, "zero": 3, "sequence": sequence,
+        "checkpointing": "full", "precision": "mixed-bf16", "offload": "optimizer",
     }  # fmt: skip
-    assert estimate(setup(**words)).verdict == "uncertain"
-    assert estimate(setup(**words, execution="compiled", update="fused")).verdict == "fits"
-    assert "--execution" not in {one.knob for one in advice(setup(**words))}
+    before = estimate(setup(**words))
+    after = estimate(setup(**words, execution="compiled", update="fused"))
+    saved = before.memory_bytes.device_total - after.memory_bytes.device_total
+    if (before.verdict, after.verdict) == ("uncertain", "fits"):
+        assert saved > 0.05 * before.memory_bytes.device_total

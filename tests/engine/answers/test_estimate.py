@@ -176,7 +176,7 @@ def test_the_answer_has_exactly_the_keys_it_promises() -> None:
         "fits": None,
         "assumptions": None,
         "verdict": None,
-        "calibrated": ["step_s", "tokens_per_s", "allocated_peak", "device_total", "driver"],
+        "calibrated": ["step_s", "tokens_per_s", "allocated_peak", "needed", "device_total"],
     }  # fmt: skip
     assert list(plain) == list(promised)
     for name, keys in promised.items():

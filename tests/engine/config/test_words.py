@@ -155,7 +155,7 @@ def test_a_sweep_is_calibrated_like_each_of_its_points() -> None:
     swept: Any = plan(batches)  # type: ignore[arg-type]
     last = plan(64).calibrated
     assert last is not None
-    for name in ("step_s", "tokens_per_s", "allocated_peak", "device_total", "driver"):
+    for name in ("step_s", "tokens_per_s", "allocated_peak", "needed", "device_total"):
         for value in ("expected", "low", "high"):
             found = getattr(getattr(swept.calibrated, name), value)
             assert found.shape == batches.shape
