@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.core import errors
+from ironlaw.core.arrays import probability
 from ironlaw.core.contents import LARGEST, TooLargeError, content
 from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
-from ironlaw.core.units import Count
+from ironlaw.core.units import Count, Ratio
 from ironlaw.models.transformer import Transformer
 
 HARMLESS = frozenset((
@@ -40,6 +41,7 @@ HARMLESS = frozenset((
 WIDENED = ("fp8", "mxfp4")
 """Formats of checkpoints that transformers turns into 16 bits before training, so that they change nothing here."""
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
+"""Of dropouts, those of places that the architecture does not have, or that do not belong to its language model."""
 HARMLESS_BEGINNINGS = ("_", "summary_")
 HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 10_000)
 """The largest counts that a configuration may have, where more would be a list of so many layers. No published model
@@ -79,6 +81,11 @@ class Config:
             return default
         require_bool(key, value)
         return bool(value)
+
+    def rate(self, key: str, default: Ratio = 0.0) -> Ratio:
+        """A probability of dropout. Raises `EngineError` for anything else."""
+        value = self.get(key)
+        return default if value is None else probability(key, value)
 
     def word(self, key: str, allowed: Mapping[str, str], *others: str) -> str:
         """A word's meaning here. Raises `EngineError` for one that is not known."""

@@ -15,6 +15,7 @@ from ironlaw.models.config_json import Config
 from ironlaw.models.layers import (
     Activation,
     Attention,
+    Dropouts,
     Experts,
     FeedForward,
     LatentAttention,
@@ -71,6 +72,15 @@ def _attention(c: Config, *, bias: bool = False, out_bias: bool = False, **other
     )
 
 
+def _dropouts(c: Config, result: str = "") -> Dropouts:
+    """On attention's probabilities, and by another key on the result of each part of a block."""
+    return (
+        Dropouts(c.rate("attention_dropout"), *(c.rate(result),) * 2)
+        if result
+        else Dropouts(c.rate("attention_dropout"))
+    )
+
+
 def _model(c: Config, name: str, layers: list[Layer], **others: Any) -> Transformer:
     return of_layers(
         name,
@@ -78,7 +88,7 @@ def _model(c: Config, name: str, layers: list[Layer], **others: Any) -> Transfor
         c.count("hidden_size"),
         c.count("vocab_size"),
         c.count("max_position_embeddings"),
-        **{"tied": c.flag("tie_word_embeddings"), "position": "rope"} | others,
+        **{"tied": c.flag("tie_word_embeddings"), "position": "rope", "dropouts": _dropouts(c)} | others,
     )
 
 
@@ -152,7 +162,7 @@ def _phi3(c: Config, name: str) -> Transformer:
     window = c.count("sliding_window", default=0, lowest=0)
     c.require("attention_bias", False)
     layer = Layer(_attention(c, merged=True, window=window), _swiglu(c, merged=True))
-    return _model(c, name, [layer] * c.count("num_hidden_layers"))
+    return _model(c, name, [layer] * c.count("num_hidden_layers"), dropouts=_dropouts(c, "resid_pdrop"))
 
 
 def _experts(c: Config, width: str, router: Router, **others: Any) -> Experts:
@@ -294,7 +304,8 @@ def _gpt_neox(c: Config, name: str) -> Transformer:
     part = FeedForward(c.count("intermediate_size"), _activation(c), bias=True)
     parallel = c.flag("use_parallel_residual", default=True)
     layer = Layer(attention, part, norm="layernorm", parallel=parallel, bias=True)
-    return _model(c, name, [layer] * c.count("num_hidden_layers"), norm="layernorm", bias=True)
+    dropouts = replace(_dropouts(c, "hidden_dropout"), embedding=c.rate("hidden_dropout"))
+    return _model(c, name, [layer] * c.count("num_hidden_layers"), norm="layernorm", bias=True, dropouts=dropouts)
 
 
 def _falcon(c: Config, name: str) -> Transformer:
@@ -311,6 +322,7 @@ def _falcon(c: Config, name: str) -> Transformer:
     )
     part = FeedForward(c.count("ffn_hidden_size", default=4 * hidden), _activation(c, "activation"), bias=bias)
     one = parallel and norms == 1
+    rate = c.rate("attention_dropout")
     layer = Layer(attention, part, norm="layernorm", parallel=parallel, shared_norm=one, bias=True)
     return of_layers(
         name,
@@ -322,6 +334,11 @@ def _falcon(c: Config, name: str) -> Transformer:
         position="alibi" if alibi else "rope",
         norm="layernorm",
         bias=True,
+        dropouts=Dropouts(
+            rate if alibi else None,  # rotated scores have none
+            None if parallel or new else rate,
+            c.rate("hidden_dropout"),
+        ),
     )
 
 
@@ -332,6 +349,7 @@ def _gpt2(c: Config, name: str) -> Transformer:
     attention = Attention(heads, heads, hidden // heads, bias=True, out_bias=True, merged=True, wide_softmax=False)
     part = FeedForward(c.count("n_inner", default=4 * hidden), _activation(c, "activation_function"), bias=True)
     layer = Layer(attention, part, norm="layernorm", bias=True)
+    residual = c.rate("resid_pdrop", 0.1)
     return of_layers(
         name,
         [layer] * c.count("n_layer", "num_hidden_layers"),
@@ -342,6 +360,7 @@ def _gpt2(c: Config, name: str) -> Transformer:
         position="learned",
         norm="layernorm",
         bias=True,
+        dropouts=Dropouts(c.rate("attn_pdrop", 0.1), residual, residual, c.rate("embd_pdrop", 0.1)),
     )
 
 
