@@ -23,7 +23,7 @@ HARMLESS = frozenset((
     "apply_residual_connection_post_layernorm", "architectures", "attn_implementation",
     "auto_map", "aux_loss_alpha", "bad_words_ids", "beam_search", "cache_implementation", "chunk_size_feed_forward",
     "cross_attention_hidden_size", "diversity_penalty", "do_sample", "dtype", "early_stopping", "eos_token",
-    "ep_size", "experts_implementation", "finetuning_task", "gradient_checkpointing", "id2label",
+    "ep_size", "experts_implementation", "finetuning_task", "id2label",
     "initial_context_length", "initializer_range", "is_decoder", "is_encoder_decoder", "label2id", "length_penalty",
     "max_length", "min_length", "model_type", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
     "num_logits_to_keep", "num_return_sequences", "original_max_position_embeddings", "output_attentions",
@@ -113,11 +113,11 @@ class Config:
             require_name(key, one, allowed)
         return tuple(value)
 
-    def require(self, key: str, *allowed: object) -> None:
+    def require(self, key: str, *allowed: object, because: str = "") -> None:
         """Refuse a key whose value is neither absent nor one of those that are understood."""
         value = self.get(key)
         if value is not None and value not in allowed:
-            raise EngineError(key, value, tuple(str(one) for one in allowed) or "absent")
+            raise EngineError(key, value, tuple(str(one) for one in allowed) or "absent", because=because)
 
     def require_understood(self) -> None:
         """Refuse the first key that nobody asked for, that is not off and not known to change nothing."""
@@ -151,6 +151,9 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
     defaults, build = FAMILIES[kind]
     settings = Config(text, defaults)
     settings.asked.add("quantization_config")
+    if settings.flag("gradient_checkpointing"):
+        ways = ("False", Instead("checkpointing", "full"))
+        raise EngineError("gradient_checkpointing", True, ways, because="which a run says here, and no model")
     found = name or given.get("_name_or_path") or text.get("_name_or_path") or kind
     built = build(settings, str(found).rstrip("/").rpartition("/")[2] or str(kind))
     settings.require_understood()

@@ -166,6 +166,8 @@ def _phi3(c: Config, name: str) -> Transformer:
 
 
 def _experts(c: Config, width: str, router: Router, **others: Any) -> Experts:
+    if router not in ("sigmoid", "softmax-fp32"):  # DeepSeek's hands them out and computes nothing from them
+        c.require("output_router_logits", False, because="whose loss for balanced experts is not counted here")
     return Experts(
         c.count("num_experts", "num_local_experts", "n_routed_experts"),
         c.count("num_experts_per_tok", "experts_per_token"),
@@ -194,6 +196,7 @@ def _qwen3_moe(c: Config, name: str) -> Transformer:
 
 def _mixtral(c: Config, name: str) -> Transformer:
     window = c.count("sliding_window", default=0, lowest=0)
+    c.require("router_jitter_noise", 0, because="whose noise is kept for the backward pass and not counted here")
     layer = Layer(_attention(c, window=window), _experts(c, "intermediate_size", "mixtral"))
     return _model(c, name, [layer] * c.count("num_hidden_layers"))
 
@@ -244,7 +247,6 @@ def _deepseek(router: Router) -> Build:
             "n_group",
             "topk_group",
             "topk_method",
-            "mlp_bias",
         ):
             c.get(key)
         for key in ("num_nextn_predict_layers", "num_mtp_layers"):  # transformers does not build these layers
@@ -262,8 +264,11 @@ def _deepseek(router: Router) -> Build:
         )
         shared = c.count("n_shared_experts", default=0, lowest=0) * c.count("moe_intermediate_size")
         normed = c.flag("norm_topk_prob") and router == "sigmoid"
-        routed = _experts(c, "moe_intermediate_size", router, shared=shared, renormalized=normed)
-        dense = _swiglu(c, c.flag("mlp_bias"))
+        bias = c.flag("mlp_bias") and router == "softmax-fp32"  # V3's file does not read it
+        routed = _experts(
+            c, "moe_intermediate_size", router, shared=shared, shared_bias=bias and shared > 0, renormalized=normed
+        )
+        dense = _swiglu(c, bias)
         listed = [Layer(attention, dense if i < first else routed) for i in range(layers)]
         return _model(c, name, listed)
 
@@ -311,11 +316,16 @@ def _gpt_neox(c: Config, name: str) -> Transformer:
 def _falcon(c: Config, name: str) -> Transformer:
     hidden, heads = c.count("hidden_size", "n_embed"), c.count("num_attention_heads", "n_head")
     new, parallel, bias = c.flag("new_decoder_architecture"), c.flag("parallel_attn"), c.flag("bias")
-    grouped = c.count("num_kv_heads", "n_head_kv", default=heads)
-    kv_heads = grouped if new else 1 if c.flag("multi_query") else grouped
-    c.get("multi_query")
+    grouped, single = c.count("num_kv_heads", "n_head_kv", default=heads), c.flag("multi_query")
+    if not (new or single) and grouped != heads:
+        raise EngineError("num_kv_heads", grouped, f"{heads}, as many as heads", {"multi_query": False})
+    kv_heads = grouped if new else 1 if single else heads
     alibi = c.flag("alibi")
     norms = c.count("num_ln_in_parallel_attn", default=2 if new else 1)
+    if new and not parallel:
+        raise EngineError("parallel_attn", False, "True", {"new_decoder_architecture": True})
+    if parallel and not new and norms != 1:
+        raise EngineError("num_ln_in_parallel_attn", norms, "1", {"new_decoder_architecture": False})
     size = hidden // heads
     attention = Attention(
         heads, kv_heads, size, 0 if alibi else size, bias=bias, out_bias=bias, merged=True, wide_softmax=False
