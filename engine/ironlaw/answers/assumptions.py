@@ -53,8 +53,7 @@ def _layers(c: Setup) -> Iterator[str]:
 
 def _dropped(c: Setup) -> Iterator[str]:
     """Where a model's file drops elements, for a model whose configuration says so."""
-    own = None if c.framework.by_hand else c.model.dropouts
-    if own is None:
+    if c.framework.by_hand or not (own := c.model.dropouts):
         return
     rates = own if c.dropout is None else own.at(c.dropout)
     places = {
@@ -63,7 +62,7 @@ def _dropped(c: Setup) -> Iterator[str]:
     }  # fmt: skip
     said = ", ".join(f"{rate:g} on {place}" for place, rate in places.items() if rate)
     if said:
-        yield f"Dropout is on, as transformers trains this configuration: {said}; --dropout sets another."
+        yield f"Dropout is on, as in the configuration: {said}."
 
 
 def _sentences(c: Setup) -> Iterator[str]:

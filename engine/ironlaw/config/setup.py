@@ -233,10 +233,9 @@ def _dropout(m: Transformer, code: Framework) -> Ratio | None:
     """The one rate that a model's configuration says; None where PyTorch's model file has several."""
     if m.dropouts is None:
         return 0.0
-    rate = m.dropouts.everywhere if code.by_hand else m.dropouts.common
+    rate = m.dropouts.common(everywhere=code.by_hand)
     if rate is None and code.by_hand:
-        because = "whose configuration has other rates in other places"
-        raise EngineError("dropout", MISSING, "a number", {"framework": code.name, "model": m.name}, because)
+        raise EngineError("dropout", MISSING, "one number", {"framework": code.name}, "where places differ in it")
     return rate
 
 

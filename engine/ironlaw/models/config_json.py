@@ -41,7 +41,7 @@ HARMLESS = frozenset((
 WIDENED = ("fp8", "mxfp4")
 """Formats of checkpoints that transformers turns into 16 bits before training, so that they change nothing here."""
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
-"""Of dropouts, those of places that the architecture does not have, or that do not belong to its language model."""
+"""Of dropouts, those that the architecture does not ask for."""
 HARMLESS_BEGINNINGS = ("_", "summary_")
 HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 10_000)
 """The largest counts that a configuration may have, where more would be a list of so many layers. No published model

@@ -74,11 +74,7 @@ def _attention(c: Config, *, bias: bool = False, out_bias: bool = False, **other
 
 def _dropouts(c: Config, result: str = "") -> Dropouts:
     """On attention's probabilities, and by another key on the result of each part of a block."""
-    return (
-        Dropouts(c.rate("attention_dropout"), *(c.rate(result),) * 2)
-        if result
-        else Dropouts(c.rate("attention_dropout"))
-    )
+    return Dropouts(c.rate("attention_dropout"), *(c.rate(key) for key in (result, result) if key))
 
 
 def _model(c: Config, name: str, layers: list[Layer], **others: Any) -> Transformer:
@@ -167,7 +163,7 @@ def _phi3(c: Config, name: str) -> Transformer:
 
 def _experts(c: Config, width: str, router: Router, **others: Any) -> Experts:
     if router not in ("sigmoid", "softmax-fp32"):  # DeepSeek's hands them out and computes nothing from them
-        c.require("output_router_logits", False, because="whose loss for balanced experts is not counted here")
+        c.require("output_router_logits", False, because="whose loss is not counted here")
     return Experts(
         c.count("num_experts", "num_local_experts", "n_routed_experts"),
         c.count("num_experts_per_tok", "experts_per_token"),
@@ -196,7 +192,7 @@ def _qwen3_moe(c: Config, name: str) -> Transformer:
 
 def _mixtral(c: Config, name: str) -> Transformer:
     window = c.count("sliding_window", default=0, lowest=0)
-    c.require("router_jitter_noise", 0, because="whose noise is kept for the backward pass and not counted here")
+    c.require("router_jitter_noise", 0, because="whose noise is not counted here")
     layer = Layer(_attention(c, window=window), _experts(c, "intermediate_size", "mixtral"))
     return _model(c, name, [layer] * c.count("num_hidden_layers"))
 

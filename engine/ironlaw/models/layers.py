@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, replace
 from typing import Literal, get_args
 
-from ironlaw.core.arrays import probability
 from ironlaw.core.errors import EngineError, settle_fields
 from ironlaw.core.units import Count, Ratio
 
@@ -37,24 +36,9 @@ class Dropouts:
     feed_forward: Ratio | None = None
     embedding: Ratio | None = None
 
-    def __post_init__(self) -> None:
-        for rate in self._rates:
-            probability("dropout", rate)
-
-    @property
-    def _rates(self) -> tuple[Ratio, ...]:
-        return tuple(rate for rate in astuple(self) if rate is not None)
-
-    @property
-    def common(self) -> Ratio | None:
-        """The rate that all places share; None where they differ."""
-        rates = set(self._rates)
-        return rates.pop() if len(rates) == 1 else None
-
-    @property
-    def everywhere(self) -> Ratio | None:
-        """The rate of all places that a GPT has, 0 where there is none; None where they differ."""
-        rates = {rate or 0.0 for rate in astuple(self)}
+    def common(self, *, everywhere: bool) -> Ratio | None:
+        """The rate that all places share, or all that a GPT has, 0 where there is none; None where they differ."""
+        rates = {rate or 0.0 for rate in astuple(self) if everywhere or rate is not None}
         return rates.pop() if len(rates) == 1 else None
 
     def at(self, rate: Ratio) -> Dropouts:

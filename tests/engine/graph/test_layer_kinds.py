@@ -203,7 +203,7 @@ def test_a_dropout_that_is_asked_for_is_that_of_every_place() -> None:
     run = setup(from_config(silent | {"attn_pdrop": 0.0}), **sizes)
     assert run.dropout is None
     (line,) = (one for one in estimate(run).assumptions if one.startswith("Dropout"))
-    assert "0.1 on its result, 0.1 on the feed-forward part's result, 0.1 on the embedding;" in line
+    assert "0.1 on its result, 0.1 on the feed-forward part's result, 0.1 on the embedding." in line
     named = setup("openai-community/gpt2", **sizes)
     assert (named.dropout, [one for one in estimate(named).assumptions if "ropout" in one]) == (0, [])
     assert setup("gpt2", **sizes).dropout == 0
@@ -215,7 +215,7 @@ def test_megatron_has_one_dropout_for_all_places() -> None:
     assert setup(from_config({"model_type": "llama"}), **words).dropout == 0
     few = from_config({"model_type": "llama", "attention_dropout": 0.1})
     assert setup(few, **words, dropout=0.1).dropout == 0.1
-    with pytest.raises(EngineError, match=r"^dropout is missing with .*other rates in other places"):
+    with pytest.raises(EngineError, match=r"^dropout is missing with framework megatron, where places differ in it"):
         setup(few, **words)
 
 

@@ -145,11 +145,11 @@ def test_a_llama_answers_as_the_shape_of_that_name() -> None:
         ),
         (
             {"model_type": "mixtral", "output_router_logits": True},
-            "output_router_logits True is not allowed, whose loss for balanced experts is not counted here",
+            "output_router_logits True is not allowed, whose loss is not counted here",
         ),
         (
             {"model_type": "mixtral", "router_jitter_noise": 0.1},
-            "router_jitter_noise 0.1 is not allowed, whose noise is kept for the backward pass and not counted here",
+            "router_jitter_noise 0.1 is not allowed, whose noise is not counted here",
         ),
         ({"model_type": "llama", "attention_dropout": 1.5}, "attention_dropout 1.5 is not allowed; it must be at"),
         ({"model_type": "gpt2", "resid_pdrop": "much"}, "resid_pdrop 'much' is not allowed"),
