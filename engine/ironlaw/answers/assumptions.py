@@ -51,6 +51,20 @@ def _layers(c: Setup) -> Iterator[str]:
             yield "Autocast does not reach the experts' products: they run in the fp32 of the weights."
 
 
+def _dropped(c: Setup) -> Iterator[str]:
+    """Where a model's file drops elements, for a model whose configuration says so."""
+    if c.framework.by_hand or not (own := c.model.dropouts):
+        return
+    rates = own if c.dropout is None else own.at(c.dropout)
+    places = {
+        "attention's probabilities": rates.scores, "its result": rates.attention,
+        "the feed-forward part's result": rates.feed_forward, "the embedding": rates.embedding,
+    }  # fmt: skip
+    said = ", ".join(f"{rate:g} on {place}" for place, rate in places.items() if rate)
+    if said:
+        yield f"Dropout is on, as in the configuration: {said}."
+
+
 def _sentences(c: Setup) -> Iterator[str]:
     yield (
         f"A step is {_count(c.micro_batches, 'micro-batch', 'micro-batches')} on each of "
@@ -68,6 +82,7 @@ def _sentences(c: Setup) -> Iterator[str]:
             "PyTorch 2.6 one compiled function that returns nothing but the loss writes the gradient over the logits."
         )
     yield from _layers(c)
+    yield from _dropped(c)
     if not c.adaptation.everything:
         yield _trained(c)
     if c.optimizer.paged:

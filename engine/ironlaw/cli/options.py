@@ -220,7 +220,7 @@ STEP = (
     Option(
         "--dropout",
         decimal("a number of at least 0 and below 1", lambda share: 0 <= share < 1),
-        "probability of dropout (0)",
+        "probability of dropout (what --config says, or 0)",
     ),
     Option("--accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
     Option("--optimizer-in-backward", None, "update each parameter as its gradient appears"),

@@ -50,7 +50,7 @@ class Setup:
         precision: The number formats.
         optimizer: The optimizer and its states.
         attention: Attention's kernel.
-        dropout: Probability of dropout.
+        dropout: Probability of dropout; None where the model's configuration has several.
         checkpointing: What blocks recompute in the backward pass.
         loss: How head and loss are computed.
         update: How the optimizer's step runs, and where its states live.
@@ -67,7 +67,7 @@ class Setup:
     precision: Precision
     optimizer: Optimizer
     attention: Attention
-    dropout: Ratio
+    dropout: Ratio | None
     checkpointing: Checkpointing
     loss: Loss
     update: Update

@@ -53,7 +53,7 @@ def setup(
     checkpointing: str | Checkpointing = "none",
     loss: str | Loss = "full",
     metrics: Count = 0,
-    dropout: Ratio = 0.0,
+    dropout: Ratio | None = None,
     accumulate: Count = 1,
     optimizer_in_backward: bool = False,
     offload: str = "none",
@@ -116,7 +116,7 @@ def setup(
         loss: `"full"`, `"fused"` for a kernel that writes the gradient over the logits, `"fused-linear"` for Liger's
             that never has them whole, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
         metrics: Cross-entropies computed from the logits besides the loss.
-        dropout: Probability of embedding, attention and residual dropout.
+        dropout: Probability of dropout, wherever the model has it; what its configuration says when None, or none.
         accumulate: Times that a step repeats its micro-batches before the update.
         optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
         offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too), or
@@ -197,7 +197,7 @@ def setup(
         precision=part("precision", precision, Precision, list_precisions(), precision_by_name),
         optimizer=part("optimizer", optimizer, Optimizer, list_optimizers(), optimizer_by_name),
         attention=attention_by_name(attention, attention_generation),
-        dropout=probability("dropout", dropout),
+        dropout=_dropout(transformer, code) if dropout is None else probability("dropout", dropout),
         checkpointing=part("checkpointing", checkpointing, Checkpointing, POLICIES, checkpointing_by_name),
         loss=part("loss", loss, Loss, LOSSES, lambda name: loss_by_name(name, metrics, keep_logits, logits)),
         update=update_by_name(update, code, optimizer_in_backward, offload, offload_sizes),
@@ -244,6 +244,16 @@ def joined(
     from ironlaw.hardware.cluster import cluster
 
     return cluster(chip, node_size=node_size, inside=link, network=network, network_gbit=network_gbit)
+
+
+def _dropout(m: Transformer, code: Framework) -> Ratio | None:
+    """The one rate that a model's configuration says; None where PyTorch's model file has several."""
+    if m.dropouts is None:
+        return 0.0
+    rate = m.dropouts.common(everywhere=code.by_hand)
+    if rate is None and code.by_hand:
+        raise EngineError("dropout", MISSING, "one number", {"framework": code.name}, "where places differ in it")
+    return rate
 
 
 def _cluster(

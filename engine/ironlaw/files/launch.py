@@ -141,6 +141,8 @@ def megatron(c: Setup) -> Settings | None:
     """The settings of Megatron-LM, with invented data."""
     if (shape := _shape(c)) is None or not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
         return None
+    if c.dropout is None:  # several rates, in other places than its own
+        return None
     # What its own options cannot say of a plan that is counted with PyTorch's operations.
     elsewhere = c.loss.in_pieces or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
     plain = c.attention.kernel == "flash" and c.precision.name in OF_MEGATRON and c.optimizer.name == "adamw"

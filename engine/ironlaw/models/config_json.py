@@ -13,16 +13,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironlaw.core import errors
+from ironlaw.core.arrays import probability
 from ironlaw.core.contents import LARGEST, TooLargeError, content
 from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
-from ironlaw.core.units import Count
+from ironlaw.core.units import Count, Ratio
 from ironlaw.models.transformer import Transformer
 
 HARMLESS = frozenset((
     "apply_residual_connection_post_layernorm", "architectures", "attn_implementation",
     "auto_map", "aux_loss_alpha", "bad_words_ids", "beam_search", "cache_implementation", "chunk_size_feed_forward",
     "cross_attention_hidden_size", "diversity_penalty", "do_sample", "dtype", "early_stopping", "eos_token",
-    "ep_size", "experts_implementation", "finetuning_task", "gradient_checkpointing", "id2label",
+    "ep_size", "experts_implementation", "finetuning_task", "id2label",
     "initial_context_length", "initializer_range", "is_decoder", "is_encoder_decoder", "label2id", "length_penalty",
     "max_length", "min_length", "model_type", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
     "num_logits_to_keep", "num_return_sequences", "original_max_position_embeddings", "output_attentions",
@@ -40,6 +41,7 @@ HARMLESS = frozenset((
 WIDENED = ("fp8", "mxfp4")
 """Formats of checkpoints that transformers turns into 16 bits before training, so that they change nothing here."""
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
+"""Of dropouts, those that the architecture does not ask for."""
 HARMLESS_BEGINNINGS = ("_", "summary_")
 HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 10_000)
 """The largest counts that a configuration may have, where more would be a list of so many layers. No published model
@@ -80,6 +82,11 @@ class Config:
         require_bool(key, value)
         return bool(value)
 
+    def rate(self, key: str, default: Ratio = 0.0) -> Ratio:
+        """A probability of dropout. Raises `EngineError` for anything else."""
+        value = self.get(key)
+        return default if value is None else probability(key, value)
+
     def word(self, key: str, allowed: Mapping[str, str], *others: str) -> str:
         """A word's meaning here. Raises `EngineError` for one that is not known."""
         value = self.get(key, *others)
@@ -106,11 +113,11 @@ class Config:
             require_name(key, one, allowed)
         return tuple(value)
 
-    def require(self, key: str, *allowed: object) -> None:
+    def require(self, key: str, *allowed: object, because: str = "") -> None:
         """Refuse a key whose value is neither absent nor one of those that are understood."""
         value = self.get(key)
         if value is not None and value not in allowed:
-            raise EngineError(key, value, tuple(str(one) for one in allowed) or "absent")
+            raise EngineError(key, value, tuple(str(one) for one in allowed) or "absent", because=because)
 
     def require_understood(self) -> None:
         """Refuse the first key that nobody asked for, that is not off and not known to change nothing."""
@@ -144,6 +151,9 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
     defaults, build = FAMILIES[kind]
     settings = Config(text, defaults)
     settings.asked.add("quantization_config")
+    if settings.flag("gradient_checkpointing"):
+        ways = ("False", Instead("checkpointing", "full"))
+        raise EngineError("gradient_checkpointing", True, ways, because="which a run says here, and no model")
     found = name or given.get("_name_or_path") or text.get("_name_or_path") or kind
     built = build(settings, str(found).rstrip("/").rpartition("/")[2] or str(kind))
     settings.require_understood()

@@ -15,6 +15,7 @@ from ironlaw.models.config_json import Config
 from ironlaw.models.layers import (
     Activation,
     Attention,
+    Dropouts,
     Experts,
     FeedForward,
     LatentAttention,
@@ -71,6 +72,11 @@ def _attention(c: Config, *, bias: bool = False, out_bias: bool = False, **other
     )
 
 
+def _dropouts(c: Config, result: str = "") -> Dropouts:
+    """On attention's probabilities, and by another key on the result of each part of a block."""
+    return Dropouts(c.rate("attention_dropout"), *(c.rate(key) for key in (result, result) if key))
+
+
 def _model(c: Config, name: str, layers: list[Layer], **others: Any) -> Transformer:
     return of_layers(
         name,
@@ -78,7 +84,7 @@ def _model(c: Config, name: str, layers: list[Layer], **others: Any) -> Transfor
         c.count("hidden_size"),
         c.count("vocab_size"),
         c.count("max_position_embeddings"),
-        **{"tied": c.flag("tie_word_embeddings"), "position": "rope"} | others,
+        **{"tied": c.flag("tie_word_embeddings"), "position": "rope", "dropouts": _dropouts(c)} | others,
     )
 
 
@@ -152,10 +158,12 @@ def _phi3(c: Config, name: str) -> Transformer:
     window = c.count("sliding_window", default=0, lowest=0)
     c.require("attention_bias", False)
     layer = Layer(_attention(c, merged=True, window=window), _swiglu(c, merged=True))
-    return _model(c, name, [layer] * c.count("num_hidden_layers"))
+    return _model(c, name, [layer] * c.count("num_hidden_layers"), dropouts=_dropouts(c, "resid_pdrop"))
 
 
 def _experts(c: Config, width: str, router: Router, **others: Any) -> Experts:
+    if router not in ("sigmoid", "softmax-fp32"):  # DeepSeek's hands them out and computes nothing from them
+        c.require("output_router_logits", False, because="whose loss is not counted here")
     return Experts(
         c.count("num_experts", "num_local_experts", "n_routed_experts"),
         c.count("num_experts_per_tok", "experts_per_token"),
@@ -184,6 +192,7 @@ def _qwen3_moe(c: Config, name: str) -> Transformer:
 
 def _mixtral(c: Config, name: str) -> Transformer:
     window = c.count("sliding_window", default=0, lowest=0)
+    c.require("router_jitter_noise", 0, because="whose noise is not counted here")
     layer = Layer(_attention(c, window=window), _experts(c, "intermediate_size", "mixtral"))
     return _model(c, name, [layer] * c.count("num_hidden_layers"))
 
@@ -234,7 +243,6 @@ def _deepseek(router: Router) -> Build:
             "n_group",
             "topk_group",
             "topk_method",
-            "mlp_bias",
         ):
             c.get(key)
         for key in ("num_nextn_predict_layers", "num_mtp_layers"):  # transformers does not build these layers
@@ -252,8 +260,11 @@ def _deepseek(router: Router) -> Build:
         )
         shared = c.count("n_shared_experts", default=0, lowest=0) * c.count("moe_intermediate_size")
         normed = c.flag("norm_topk_prob") and router == "sigmoid"
-        routed = _experts(c, "moe_intermediate_size", router, shared=shared, renormalized=normed)
-        dense = _swiglu(c, c.flag("mlp_bias"))
+        bias = c.flag("mlp_bias") and router == "softmax-fp32"  # V3's file does not read it
+        routed = _experts(
+            c, "moe_intermediate_size", router, shared=shared, shared_bias=bias and shared > 0, renormalized=normed
+        )
+        dense = _swiglu(c, bias)
         listed = [Layer(attention, dense if i < first else routed) for i in range(layers)]
         return _model(c, name, listed)
 
@@ -294,23 +305,30 @@ def _gpt_neox(c: Config, name: str) -> Transformer:
     part = FeedForward(c.count("intermediate_size"), _activation(c), bias=True)
     parallel = c.flag("use_parallel_residual", default=True)
     layer = Layer(attention, part, norm="layernorm", parallel=parallel, bias=True)
-    return _model(c, name, [layer] * c.count("num_hidden_layers"), norm="layernorm", bias=True)
+    dropouts = replace(_dropouts(c, "hidden_dropout"), embedding=c.rate("hidden_dropout"))
+    return _model(c, name, [layer] * c.count("num_hidden_layers"), norm="layernorm", bias=True, dropouts=dropouts)
 
 
 def _falcon(c: Config, name: str) -> Transformer:
     hidden, heads = c.count("hidden_size", "n_embed"), c.count("num_attention_heads", "n_head")
     new, parallel, bias = c.flag("new_decoder_architecture"), c.flag("parallel_attn"), c.flag("bias")
-    grouped = c.count("num_kv_heads", "n_head_kv", default=heads)
-    kv_heads = grouped if new else 1 if c.flag("multi_query") else grouped
-    c.get("multi_query")
+    grouped, single = c.count("num_kv_heads", "n_head_kv", default=heads), c.flag("multi_query")
+    if not (new or single) and grouped != heads:
+        raise EngineError("num_kv_heads", grouped, f"{heads}, as many as heads", {"multi_query": False})
+    kv_heads = grouped if new else 1 if single else heads
     alibi = c.flag("alibi")
     norms = c.count("num_ln_in_parallel_attn", default=2 if new else 1)
+    if new and not parallel:
+        raise EngineError("parallel_attn", False, "True", {"new_decoder_architecture": True})
+    if parallel and not new and norms != 1:
+        raise EngineError("num_ln_in_parallel_attn", norms, "1", {"new_decoder_architecture": False})
     size = hidden // heads
     attention = Attention(
         heads, kv_heads, size, 0 if alibi else size, bias=bias, out_bias=bias, merged=True, wide_softmax=False
     )
     part = FeedForward(c.count("ffn_hidden_size", default=4 * hidden), _activation(c, "activation"), bias=bias)
     one = parallel and norms == 1
+    rate = c.rate("attention_dropout")
     layer = Layer(attention, part, norm="layernorm", parallel=parallel, shared_norm=one, bias=True)
     return of_layers(
         name,
@@ -322,6 +340,11 @@ def _falcon(c: Config, name: str) -> Transformer:
         position="alibi" if alibi else "rope",
         norm="layernorm",
         bias=True,
+        dropouts=Dropouts(
+            rate if alibi else None,  # rotated scores have none
+            None if parallel or new else rate,
+            c.rate("hidden_dropout"),
+        ),
     )
 
 
@@ -332,6 +355,7 @@ def _gpt2(c: Config, name: str) -> Transformer:
     attention = Attention(heads, heads, hidden // heads, bias=True, out_bias=True, merged=True, wide_softmax=False)
     part = FeedForward(c.count("n_inner", default=4 * hidden), _activation(c, "activation_function"), bias=True)
     layer = Layer(attention, part, norm="layernorm", bias=True)
+    residual = c.rate("resid_pdrop", 0.1)
     return of_layers(
         name,
         [layer] * c.count("n_layer", "num_hidden_layers"),
@@ -342,6 +366,7 @@ def _gpt2(c: Config, name: str) -> Transformer:
         position="learned",
         norm="layernorm",
         bias=True,
+        dropouts=Dropouts(c.rate("attn_pdrop", 0.1), residual, residual, c.rate("embd_pdrop", 0.1)),
     )
 
 

@@ -6,11 +6,11 @@ numbers alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Literal, get_args
 
 from ironlaw.core.errors import EngineError, settle_fields
-from ironlaw.core.units import Count
+from ironlaw.core.units import Count, Ratio
 
 Norm = Literal["layernorm", "rmsnorm", "rmsnorm-fp32", "rmsnorm-offset"]
 """RMSNorm's weight multiplies in the input's format, in fp32 (OLMo 2, gpt-oss), or plus one in fp32 (Gemma)."""
@@ -18,6 +18,32 @@ HeadNorm = Literal["none", "head", "width"]
 Activation = Literal["gelu", "gelu-new", "relu", "silu", "clamped"]
 Tables = Literal["whole", "halves", "fp32", "complex"]
 Router = Literal["softmax", "softmax-fp32", "chosen-softmax", "sigmoid", "mixtral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropouts:
+    """Where a model file drops elements in training, and how probably; None where it has no dropout.
+
+    Attributes:
+        scores: On the probabilities of attention.
+        attention: On the result of attention's output projection.
+        feed_forward: On the result of the feed-forward part, or on the sum of both where they run side by side.
+        embedding: On the first block's input.
+    """
+
+    scores: Ratio | None = 0.0
+    attention: Ratio | None = None
+    feed_forward: Ratio | None = None
+    embedding: Ratio | None = None
+
+    def common(self, *, everywhere: bool) -> Ratio | None:
+        """The rate that all places share, or all that a GPT has, 0 where there is none; None where they differ."""
+        rates = {rate or 0.0 for rate in astuple(self) if everywhere or rate is not None}
+        return rates.pop() if len(rates) == 1 else None
+
+    def at(self, rate: Ratio) -> Dropouts:
+        """The same places, each with this rate."""
+        return Dropouts(*(None if own is None else rate for own in astuple(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +259,7 @@ class Experts:
         bias: Whether experts and router have biases.
         shared: Width of the part that all tokens take; 0 without one.
         shared_gate: Whether a learned sigmoid weighs the shared part (Qwen2-MoE).
+        shared_bias: Whether the matrices of the shared part have biases (DeepSeek V2).
         router: How a token's experts are weighted: `softmax` over all and then the largest (Qwen; `softmax-fp32`,
             DeepSeek V2; `mixtral`, whose weights stay fp32), `chosen-softmax` over the largest (gpt-oss), or `sigmoid`
             of each with a correction that gradients do not see (DeepSeek V3).
@@ -246,15 +273,21 @@ class Experts:
     bias: bool = False
     shared: Count = 0
     shared_gate: bool = False
+    shared_bias: bool = False
     router: Router = "softmax"
     renormalized: bool = True
 
     def __post_init__(self) -> None:
         names = {"activation": get_args(Activation), "router": get_args(Router)}
         counts = {"count": 1, "chosen": 1, "width": 1, "shared": 0}
-        settle_fields(self, counts, names, ("bias", "shared_gate", "renormalized"))
+        settle_fields(self, counts, names, ("bias", "shared_gate", "shared_bias", "renormalized"))
         if self.chosen > self.count:
             raise EngineError("chosen", self.chosen, f"at most {self.count}", {"count": self.count})
+
+    @property
+    def shared_part(self) -> FeedForward:
+        """The part that all tokens take, where there is one."""
+        return FeedForward(self.shared, self.activation, gated=True, bias=self.shared_bias)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.models.config_json import Config, from_config, text_part
 from ironlaw.models.families import FAMILIES
+from ironlaw.models.layers import Dropouts
 from ironlaw.models.transformer import Transformer
 
 
@@ -25,10 +27,14 @@ def published() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def published_model(name: str) -> Transformer:
-    """The transformer of a published configuration. Raises `EngineError` for a name that is not there."""
+    """The transformer of a published configuration, without dropout, as every model by name.
+
+    Raises `EngineError` for a name that is not there.
+    """
     if name not in published():
         raise EngineError("model", name, tuple(published()), because="and a config.json says the same of any other")
-    return from_config(published()[name]["config"], name.rpartition("/")[2])
+    found = from_config(published()[name]["config"], name.rpartition("/")[2])
+    return replace(found, dropouts=(found.dropouts or Dropouts()).at(0.0))
 
 
 def essentials(config: Mapping[str, Any]) -> dict[str, Any]:

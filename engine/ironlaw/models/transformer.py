@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from ironlaw.core.errors import EngineError, settle_fields
 from ironlaw.core.records import Source, read_record, record_names, take_sources
 from ironlaw.core.units import Count
-from ironlaw.models.layers import Attention, Experts, FeedForward, LatentAttention, Layer, LinearAttention
+from ironlaw.models.layers import Attention, Dropouts, Experts, FeedForward, LatentAttention, Layer, LinearAttention
 
 Position = Literal["learned", "rope", "alibi", "none"]
 Norm = Literal["layernorm", "rmsnorm"]
@@ -89,6 +89,7 @@ class Transformer:
         frequencies: Pairs of rotary tables that layers of equal sizes need: two where some have other frequencies.
         code: Whose model file: `flat` is the usual flat GPT-2, `transformers` Hugging Face's; by default the first for
             `gelu` and `relu`, the second for `swiglu`.
+        dropouts: Where its model file drops elements, as a configuration says; None where nobody says.
         sources: Where the figures come from; empty for a shape given by hand.
     """
 
@@ -115,6 +116,7 @@ class Transformer:
     logit_softcap: bool = False
     frequencies: Count = 1
     code: Code = ""
+    dropouts: Dropouts | None = None
     sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
@@ -131,6 +133,8 @@ class Transformer:
             raise EngineError("layers", self.layers, f"{counted}, as many as there are in runs")
         if not self.code:
             object.__setattr__(self, "code", "transformers" if self.mlp == "swiglu" else "flat")
+        if not (self.dropouts is None or (isinstance(self.dropouts, Dropouts) and self.code == "transformers")):
+            raise EngineError("dropouts", self.dropouts, "absent, or Dropouts", {"code": self.code})
 
     def __hash__(self) -> int:
         return self._hash
@@ -309,7 +313,7 @@ def layer_parameters(hidden: Count, layer: Layer) -> Iterator[Parameter]:
     if isinstance(part, Experts):
         yield from _linear("mlp.router", hidden, part.count, part.bias)
         if part.shared:
-            yield from _dense("mlp.shared", hidden, FeedForward(part.shared, part.activation, gated=True))
+            yield from _dense("mlp.shared", hidden, part.shared_part)
             if part.shared_gate:
                 yield from _linear("mlp.shared_gate", hidden, 1, bias=False)
     if layer.after:

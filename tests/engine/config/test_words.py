@@ -35,7 +35,7 @@ NAMES = (
     "network", "offload", "optimizer", "precision", "runtime", "schedule", "update",
 )  # fmt: skip
 NUMBERS = ("dropout", "network_gbit")
-MAY_BE_MISSING = ("accumulation", "execution", "link", "precision", "update", "network_gbit", "sequence")
+MAY_BE_MISSING = ("accumulation", "execution", "link", "precision", "update", "network_gbit", "sequence", "dropout")
 NOTHING_OF_ANYTHING: tuple[Any, ...] = (
     "", "no", "8", "x" * 500, [], {}, object(), b"x", 1j, Decimal(4), float("nan"), float("inf"), -1, -1.5,
     10**400, 10**5000, np.array([]), np.array(["a"]), np.array([None]), np.array([1.5, 2.0]), np.float64("nan"),

@@ -145,6 +145,80 @@ def test_a_kind_of_layer_keeps_exactly_the_bytes_pytorch_keeps(attention: Attent
     assert counted_bytes(read, attention, precision) == saved_bytes(kind, config, attention, precision)
 
 
+DROPPED = {
+    "grouped": ["attention_dropout"],
+    "gpt2": ["attn_pdrop", "resid_pdrop", "embd_pdrop"],
+    "parallel": ["attention_dropout", "hidden_dropout"],
+    "merged, partly rotated": ["attention_dropout", "resid_pdrop"],
+    "latent": ["attention_dropout"],
+    "sinks, biased experts": ["attention_dropout"],
+    "one after the other": ["attention_dropout", "hidden_dropout"],
+    "one key": ["attention_dropout", "hidden_dropout"],
+    "alibi": ["attention_dropout", "hidden_dropout"],
+}
+DROPPING = (
+    PLAIN
+    | {name: ("falcon", config) for name, config in FALCONS.items()}
+    | {
+        "one after the other": ("falcon", FALCON | {"parallel_attn": False}),
+        "alibi": ("falcon", FALCON | {"alibi": True}),
+    }
+)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("precision", ["amp-bf16", "fp32"])
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [(name, (*each,)) for name, keys in DROPPED.items() for each in ([keys[0]], keys[1:], keys) if each],
+)
+def test_dropout_of_a_configuration_keeps_what_pytorch_keeps(name: str, keys: tuple[str, ...], precision: str) -> None:
+    """In each place by itself, and in all. Falcon with ALiBi keeps a mask of its autocast probabilities in fp32."""
+    kind, config = DROPPING[name]
+    config = config | dict.fromkeys(DROPPED[name], 0.0) | dict.fromkeys(keys, 0.1)
+    kernels: tuple[Attention, ...] = ("flash", "standard") if name in FUSED else ("standard",)
+    for attention in kernels:
+        read = from_config({"model_type": kind, **config})
+        wide = name == "alibi" and precision == "amp-bf16" and "attention_dropout" in keys
+        uncounted = read.layers * (2 * 8 * (kind == "falcon") + 2 * BATCH * read.heads * SEQUENCE**2 * wide)
+        kept = saved_bytes(kind, config, attention, precision)
+        assert counted_bytes(read, attention, precision) + uncounted == kept
+
+
+def test_a_dropout_that_is_asked_for_is_that_of_every_place() -> None:
+    """GPT-2's configuration says 0.1 where it says nothing, and a model by name none."""
+    silent = {"model_type": "gpt2", "n_layer": 2}
+    said = silent | dict.fromkeys(DROPPED["gpt2"], 0.25)
+    off = silent | dict.fromkeys(DROPPED["gpt2"], 0.0)
+    sizes: dict[str, Any] = {"gpu": "h200", "batch": 4, "sequence": 256, "precision": "bf16"}
+
+    def answered(config: dict[str, Any], **words: Any) -> tuple[Any, Any]:
+        found = estimate(setup(from_config(config), **sizes, **words))
+        return found.memory_bytes, found.time
+
+    assert answered(silent) == answered(off, dropout=0.1) == answered(said) == answered(said, dropout=0.5)
+    assert answered(off) == answered(silent, dropout=0) != answered(silent)
+    masks = 256 * 4 * 768 * (1 + 2 * 2)
+    assert answered(silent)[0].activations - answered(off)[0].activations == masks
+    run = setup(from_config(silent | {"attn_pdrop": 0.0}), **sizes)
+    assert run.dropout is None
+    (line,) = (one for one in estimate(run).assumptions if one.startswith("Dropout"))
+    assert "0.1 on its result, 0.1 on the feed-forward part's result, 0.1 on the embedding." in line
+    named = setup("openai-community/gpt2", **sizes)
+    assert (named.dropout, [one for one in estimate(named).assumptions if "ropout" in one]) == (0, [])
+    assert setup("gpt2", **sizes).dropout == 0
+
+
+def test_megatron_has_one_dropout_for_all_places() -> None:
+    words: dict[str, Any] = {"batch": 2, "sequence": 64, "framework": "megatron"}
+    assert setup(from_config({"model_type": "gpt2"}), **words).dropout == 0.1
+    assert setup(from_config({"model_type": "llama"}), **words).dropout == 0
+    few = from_config({"model_type": "llama", "attention_dropout": 0.1})
+    assert setup(few, **words, dropout=0.1).dropout == 0.1
+    with pytest.raises(EngineError, match=r"^dropout is missing with framework megatron, where places differ in it"):
+        setup(few, **words)
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", FALCONS)

@@ -139,6 +139,32 @@ def test_a_llama_answers_as_the_shape_of_that_name() -> None:
             {"model_type": "x", "text_config": {"model_type": "llama"}, "quantization_config": {"load_in_4bit": True}},
             "quantization_config {'load_in_4bit': True} is not allowed",
         ),
+        (
+            {"model_type": "llama", "gradient_checkpointing": True},
+            "gradient_checkpointing True is not allowed, which a run says here, and no model; allowed: False, or check",
+        ),
+        (
+            {"model_type": "mixtral", "output_router_logits": True},
+            "output_router_logits True is not allowed, whose loss is not counted here",
+        ),
+        (
+            {"model_type": "mixtral", "router_jitter_noise": 0.1},
+            "router_jitter_noise 0.1 is not allowed, whose noise is not counted here",
+        ),
+        ({"model_type": "llama", "attention_dropout": 1.5}, "attention_dropout 1.5 is not allowed; it must be at"),
+        ({"model_type": "gpt2", "resid_pdrop": "much"}, "resid_pdrop 'much' is not allowed"),
+        (
+            {"model_type": "falcon", "multi_query": False, "num_kv_heads": 2},
+            "num_kv_heads 2 is not allowed with multi_query False; it must be 71, as many as heads",
+        ),
+        (
+            {"model_type": "falcon", "new_decoder_architecture": True, "parallel_attn": False},
+            "parallel_attn False is not allowed with new_decoder_architecture True",
+        ),
+        (
+            {"model_type": "falcon", "num_ln_in_parallel_attn": 2},
+            "num_ln_in_parallel_attn 2 is not allowed with new_decoder_architecture False",
+        ),
         ({"model_type": "llava", "text_config": 3}, "text_config 3 is not allowed; it must be a JSON object"),
     ],
 )
@@ -147,6 +173,21 @@ def test_what_is_not_understood_is_refused_in_one_line(config: dict[str, Any], m
         from_config(config)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("kind", "biases"), [("deepseek_v2", 2), ("deepseek_v3", 0)])
+def test_biases_of_a_mixtures_dense_parts_are_those_that_the_model_file_reads(kind: str, biases: int) -> None:
+    """DeepSeek V2 has them in its dense and shared parts, V3 nowhere."""
+    config = TINY | {"model_type": kind, "num_hidden_layers": 3, "first_k_dense_replace": 1, "intermediate_size": 24}
+    config |= {"n_shared_experts": 2, "moe_intermediate_size": 12, "num_experts_per_tok": 2, "n_routed_experts": 8}
+    plain, biased = (from_config(config | {"mlp_bias": bias}) for bias in (False, True))
+    assert of_transformers(config | {"mlp_bias": True})[0] == biased.parameters
+    assert biased.parameters - plain.parameters == biases * 3 * (24 + 32)
+
+
+def test_a_loss_for_balanced_experts_is_harmless_where_there_are_none_or_nothing_is_computed() -> None:
+    for kind in ("llama", "deepseek_v3"):
+        assert from_config({"model_type": kind, "output_router_logits": True}) == from_config({"model_type": kind})
 
 
 def test_old_and_new_spellings_are_one() -> None:

@@ -16,7 +16,7 @@ from ironlaw.graph.blocks import megatron, parts, torch_gpt2, torch_llama
 from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 from ironlaw.graph.ir import Section
 from ironlaw.graph.tape import Tape
-from ironlaw.models.layers import Attention, FeedForward, LatentAttention, Layer
+from ironlaw.models.layers import Attention, Dropouts, FeedForward, LatentAttention, Layer
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import FP32
 from ironlaw.numerics.precision import Precision
@@ -30,7 +30,7 @@ def sections(
     model: Transformer,
     precision: Precision,
     attention: AttentionKernel = "flash",
-    dropout: Ratio = 0.0,
+    dropout: Ratio | None = 0.0,
     backend: str | Backend = "cuda",
     framework: FrameworkName = "torch",
     sequence_shards: Count = 1,
@@ -49,7 +49,8 @@ def sections(
         model: The transformer.
         precision: The precision mode.
         attention: `"flash"` fuses attention, `"standard"` keeps the T x T probabilities.
-        dropout: Probability of embedding, attention and residual dropout (Llama's family: of attention dropout).
+        dropout: Probability of dropout in every place where the model file has it (Llama's family: on attention's
+            probabilities); what its configuration says of each when None.
         backend: Whose kernels run, `"cuda"` or `"cpu"`.
         framework: Whose operation list, `"torch"` (eager) or `"megatron"` (fused kernels, 16-bit).
         sequence_shards: Devices that divide norms and residuals along the sequence (sequence parallelism).
@@ -64,9 +65,10 @@ def sections(
     """
     require_name("attention", attention, get_args(AttentionKernel))
     require_name("framework", framework, get_args(FrameworkName))
-    if not 0 <= dropout < 1:
+    if dropout is not None and not 0 <= dropout < 1:
         raise EngineError("dropout", dropout, "at least 0 and below 1")
     kernels, by_hand = backend_by_name(backend), framework == "megatron"
+    rates = _rates(model, dropout, by_hand=by_hand)
 
     formats = adaptation.around(precision)
 
@@ -76,11 +78,11 @@ def sections(
     flat = model.code == "flat"
 
     def block(layer: Layer, count: Count = 1, training: Training | None = None) -> Section:
-        attend, feed = _parts(model, layer, attention, dropout, by_hand=by_hand)
+        attend, feed = _parts(model, layer, attention, rates, by_hand=by_hand)
         return parts.block(model, layer, count, tape("blocks.*.", training), attend, feed)
 
     outside, beside = (None, ()) if adaptation.everything else by_layer(model, adaptation)
-    embedding = parts.embedding(model, tape("", outside), dropout if by_hand or flat else 0.0)
+    embedding = parts.embedding(model, tape("", outside), rates.embedding or 0.0)
     blocks = [block(layer, count) for layer, count in model.kinds] if adaptation.everything else []
     passes = input_gradient or any(op.trains for op in embedding.ops)
     in_order = (layer for layer, count in model.stack for _ in range(count))
@@ -106,8 +108,16 @@ def sections(
     )
 
 
+def _rates(m: Transformer, dropout: Ratio | None, *, by_hand: bool) -> Dropouts:
+    """Of a place that the framework's code for this model has, the rate asked for, or the model's own."""
+    if by_hand or m.code == "flat":
+        return Dropouts(0.0, 0.0, 0.0, 0.0).at(dropout or 0.0)
+    own = m.dropouts or Dropouts()
+    return own if dropout is None else own.at(dropout)
+
+
 def _parts(
-    m: Transformer, layer: Layer, kernel: AttentionKernel, dropout: Ratio, *, by_hand: bool
+    m: Transformer, layer: Layer, kernel: AttentionKernel, rates: Dropouts, *, by_hand: bool
 ) -> tuple[parts.Part, parts.Part]:
     """Attention and feed-forward part of a layer, as its framework and model file write them."""
     a, feed = layer.attention, layer.feed_forward
@@ -116,10 +126,17 @@ def _parts(
         if not (isinstance(a, Attention) and a.plain and isinstance(feed, FeedForward)):
             raise EngineError("model", m.name, "of plain attention and dense feed-forward parts", {"code": "flat"})
         return (
-            lambda tape, x: family.attention(tape, x, m, a, kernel, dropout),
-            lambda tape, x: family.mlp(tape, x, m, feed, dropout),
+            lambda tape, x: family.attention(tape, x, m, a, kernel, rates.scores or 0.0),
+            lambda tape, x: family.mlp(tape, x, m, feed, rates.feed_forward or 0.0),
         )
-    return _attend(m, layer, kernel, dropout), _feed(m, layer)
+    return (
+        _dropped("attn.dropout", _attend(m, layer, kernel, rates.scores or 0.0), rates.attention),
+        _dropped("mlp.dropout", _feed(m, layer), rates.feed_forward),
+    )
+
+
+def _dropped(name: str, part: parts.Part, rate: Ratio | None) -> parts.Part:
+    return (lambda tape, x: tape.dropout(name, part(tape, x), rate)) if rate else part
 
 
 def _attend(m: Transformer, layer: Layer, kernel: AttentionKernel, dropout: Ratio) -> parts.Part:

@@ -13,7 +13,7 @@ from ironlaw.graph.adapters import folded
 from ironlaw.graph.blocks.torch_llama import mlp
 from ironlaw.graph.ir import Kind, Matmul, Op, Value
 from ironlaw.graph.tape import Tape
-from ironlaw.models.layers import Experts, FeedForward
+from ironlaw.models.layers import Experts
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import FP32, INT32, INT64
 
@@ -26,7 +26,7 @@ def experts(tape: Tape, x: Value, m: Transformer, part: Experts) -> Value:
     y = _routed(tape, x, m, part, weights, chosen)
     if not part.shared:
         return y
-    shared = mlp(tape, x, m, FeedForward(part.shared, part.activation, gated=True), "mlp.shared")
+    shared = mlp(tape, x, m, part.shared_part, "mlp.shared")
     if part.shared_gate:
         gate = tape.linear("mlp.shared_gate", x, m.hidden, 1, bias=False)
         gate = tape.operation("mlp.shared_gate.sigmoid", "elementwise", (gate,), TOKENS, gate.dtype, saves_result=True)
