@@ -193,6 +193,30 @@ export function actTests({ everywhere, once, widely, full }) {
     }
   });
 
+  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all", async (all) => {
+    const { browser } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    await openAct(all);
+    await predict(browser, "8");
+    await set(browser, "Context", "Laptop");
+    await browser.click(revealButton);
+    await browser.press("Escape");
+    await verdictShown(browser);
+    assert.match(await browser.text(failure), /Out of memory/);
+    await browser.eval(rest);
+    await new Promise((done) => setTimeout(done, 1000));
+    const { cover, box, said } = await browser.eval(() => {
+      const place = (/** @type {string} */ name) => {
+        const { top, bottom } = /** @type {Element} */ (document.querySelector(`live-act [data-slot="${name}"]`)).getBoundingClientRect();
+        return { top, bottom };
+      };
+      return { cover: place("stage").bottom, box: place("failure"), said: place("verdict") };
+    });
+    const where = `the chart ends at ${cover} px, the banner lies from ${box.top} to ${box.bottom}, the verdict from ${said.top} to ${said.bottom}`;
+    assert.ok(box.top >= cover || box.bottom <= cover + 1, where);
+    assert.ok(said.top >= cover && said.bottom <= PHONE.height, where);
+  });
+
   once("act: on a phone neither lock nor reveal of any act moves anything without a hand, nor does the peak", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);

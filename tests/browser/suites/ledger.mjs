@@ -92,6 +92,16 @@ export function ledgerTests({ once, full }) {
     assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
   });
 
+  once("ledger: on a phone the files of a class are chosen in the first screen", async ({ browser, server }) => {
+    await browser.resize(360, 740);
+    await browser.open(`${server.base}lab/class/`);
+    const { bottom, wide } = await browser.of("live-class label.il-button", (label) => ({
+      bottom: label.getBoundingClientRect().bottom,
+      wide: document.documentElement.scrollWidth > innerWidth,
+    }));
+    assert.ok(bottom <= 740 && !wide, `Choose files ends at ${bottom} px`);
+  });
+
   full("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
     const { browser, server } = all;
     const ada = await playedLedger(all);
