@@ -126,8 +126,11 @@ class Ask:
         prompt: The question.
         setting: What is asked about.
         parts: Those parts of its account whose sum is the answer.
-        top: The largest prediction, in the track's unit.
+        top: The largest prediction, in the question's unit.
         step: Between predictions.
+        share: The unit, e.g. "%", how much of the limit it is, and the words behind it, where a share of that is
+            asked for; the track's unit where not.
+        mistakes: Parts whose sums readers answer for a reason.
     """
 
     prompt: str
@@ -135,6 +138,8 @@ class Ask:
     parts: tuple[str, ...]
     top: int
     step: float
+    share: tuple[str, float, str] | None = None
+    mistakes: tuple[tuple[str, ...], ...] = (("weights",), ("weights", "gradients", "activations"))
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,12 @@ AUDIT = Audit(
     f"a second. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep "
     f"{RUNNING // KIB}.",
     ask=Ask(
-        "Everything learns with Adam in FP32, from one second of sound: how many KiB?",
+        "Everything learns with Adam in FP32, from one second of sound: how many times the SRAM that is left?",
         {"optimizer": "adam", "precision": "fp32", "scope": "all", "frames": 100, "batch": 1},
         ("weights", "gradients", "optimizer", "activations"),
-        2600,
-        10,
+        16,
+        0.1,
+        ("times", 1.0, "the SRAM left"),
     ),
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
