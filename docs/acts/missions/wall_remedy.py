@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from .facts import Setting, Wall
 from .shared import COUNTS
 from .steps import Step, further, steps
@@ -31,8 +33,25 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
 
     Best is a way to a setting that counts, then one that gives up nothing of what is kept now. At last come three steps
     to a setting that counts, and then steps that give something up. Empty where none brings it nearer.
-    Of a way only the steps remain that the limit needs.
+    Of a way only the steps remain that the limit needs, in an order in which each helps, where there is one.
     """
+    return _ordered(wall, setting, _best_way(wall, setting, limit), limit)
+
+
+def astray(wall: Wall, setting: Setting, way: tuple[Step, ...], limit: str) -> bool:
+    """Whether a way leads further from its limit before it leads nearer."""
+    now = excess(wall, setting, limit)
+    return any(excess(wall, step.setting, limit) > now for step in way)
+
+
+def _ordered(wall: Wall, setting: Setting, way: tuple[Step, ...], limit: str) -> tuple[Step, ...]:
+    if not astray(wall, setting, way, limit) or len({step.lever.name for step in way}) < len(way):
+        return way
+    others = (_along(setting, list(order)) for order in permutations(way))
+    return next((other for other in others if not astray(wall, setting, other, limit)), way)
+
+
+def _best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
     now = excess(wall, setting, limit)
     kept = [name for name in LIMITS if keeps(wall, setting, name)]
 
@@ -100,7 +119,8 @@ def hint(wall: Wall, setting: Setting, limit: str) -> str:
     enough = score(wall, way[-1].setting) is not None
     if len(way) == 1:
         return f"One step {'is enough' if enough else 'that helps'}: {words[0]}. {change}"
-    helps = "are enough together" if enough else "help together"
+    only = " only" if astray(wall, setting, way, limit) else ""
+    helps = f"are enough{only} together" if enough else f"help{only} together"
     return f"{COUNTS[len(way)]} steps {helps}: {', '.join(words[:-1])}, and {words[-1]}. {change}"
 
 
