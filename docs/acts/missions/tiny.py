@@ -18,8 +18,7 @@ FRAMES = 100
 """Frames of 10 ms in the second of sound that one sample is, where nothing else is said."""
 SHORTEST = 50
 SHORT = (
-    f"A syllable lasts a quarter of a second: a window of less than {SHORTEST} frames shows the recurrent layers no "
-    "sentence."
+    "A syllable lasts a quarter of a second: less than half a second of sound shows the recurrent layers no sentence."
 )
 # A gated unit keeps three gates, its state and its inputs; a dense layer its result.
 KEPT = {name: (4 if layer.recurrent else 1) * layer.units for name, layer in LAYERS.items()}
