@@ -128,9 +128,8 @@ class Ask:
         parts: Those parts of its account whose sum is the answer.
         top: The largest prediction, in the question's unit.
         step: Between predictions.
-        share: The unit, e.g. "%", how much of the limit it is, and the words behind it, where a share of that is
-            asked for; the track's unit where not.
-        mistakes: Parts whose sums readers answer for a reason.
+        share: Where a share of the limit is asked for: its unit, how much of the limit that is, the words behind it.
+        mistakes: Parts whose sums readers answer.
     """
 
     prompt: str

@@ -33,22 +33,18 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
 
     Best is a way to a setting that counts, then one that gives up nothing of what is kept now. At last come three steps
     to a setting that counts, and then steps that give something up. Empty where none brings it nearer.
-    Of a way only the steps remain that the limit needs, in an order in which each helps, where there is one.
+    Of a way only the steps remain that the limit needs, in an order in which each helps if there is one.
     """
-    return _ordered(wall, setting, _best_way(wall, setting, limit), limit)
+    way = _best_way(wall, setting, limit)
+    single = len({step.lever.name for step in way}) == len(way)
+    orders = (_along(setting, list(order)) for order in permutations(way)) if single else ()
+    return next((order for order in orders if not astray(wall, setting, order, limit)), way)
 
 
 def astray(wall: Wall, setting: Setting, way: tuple[Step, ...], limit: str) -> bool:
-    """Whether a way leads further from its limit before it leads nearer."""
+    """Whether a way leads further from its limit first."""
     now = excess(wall, setting, limit)
     return any(excess(wall, step.setting, limit) > now for step in way)
-
-
-def _ordered(wall: Wall, setting: Setting, way: tuple[Step, ...], limit: str) -> tuple[Step, ...]:
-    if not astray(wall, setting, way, limit) or len({step.lever.name for step in way}) < len(way):
-        return way
-    others = (_along(setting, list(order)) for order in permutations(way))
-    return next((other for other in others if not astray(wall, setting, other, limit)), way)
 
 
 def _best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:

@@ -36,7 +36,7 @@ WHOLE = 1000
 
 
 def asked(audit: Audit, parts: Sequence[str] = (), size: float = 0) -> dict[str, float]:
-    """What the question is about, part by part, in its unit or in one of `size` bytes. The answer is the sum."""
+    """What the question is about, by part, in its unit or one of `size` bytes. The answer is the sum."""
     account, share = audit.account(audit.ask.setting), audit.ask.share
     unit = size or (share[1] * account.limit if share else audit.unit[1])
     return {part: account.parts[part] / unit for part in parts or audit.ask.parts if part in account.parts}
@@ -160,7 +160,6 @@ def _asked(audit: Audit) -> Iterator[live.Row]:
 
 def _gap(audit: Audit, said: float) -> live.Row:
     answer = sum(asked(audit).values())
-    # Of shares the axis has the unit.
     unit = "" if audit.ask.share else f" {audit.unit[0]}"
     far = f"{_number(abs(said - answer))}{unit} {'short' if said < answer else 'too many'}"
     return {**gap(said, answer, far, tolerance=TOLERANCE * answer), "at": answer}
