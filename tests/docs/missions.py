@@ -31,7 +31,7 @@ def audit_act(name: str) -> LoadedAct:
 
 def audited(name: str, **controls: Any) -> Any:
     act = audit_act(name)
-    return act.compute(state_of(act, 16, revealed=True, **controls))
+    return act.compute(state_of(act, 12, revealed=True, **controls))
 
 
 @cache

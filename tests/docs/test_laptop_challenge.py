@@ -138,6 +138,19 @@ def test_the_gap_goes_from_the_prediction_to_the_least_that_trains(act: LoadedAc
     assert gap["text"] == f"{abs(prediction - STABLE / GB):.1f} GB {'short' if prediction == 6 else 'too much'}"
 
 
+def test_the_kind_of_update_is_said_in_words_where_the_laptop_is_described(act: LoadedAct) -> None:
+    """It stood in the shell's line alone; with the default update Adam needs more at the peak."""
+    (context,) = act.act.contexts
+    assert "PyTorch's fused update, which makes no temporary tensors" in context.detail
+    kinds = {
+        update: training_memory("gpt2-xl", optimizer="adam", precision="fp32", update=update)
+        for update in ("fused", "foreach")
+    }
+    assert kinds["fused"].device_total < kinds["foreach"].device_total
+    shown: Any = act.compute(state(act, BOOK[0]))
+    assert " --update fused" in shown["command"]
+
+
 # ---- every setting of the book's levers ----
 
 

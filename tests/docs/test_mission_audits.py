@@ -167,9 +167,11 @@ def test_each_audit_asks_about_its_own_device_and_repeats_a_wrong_answer_back() 
         audit, question = BY_NAME[name].audit, audit_act(name).act.question
         assert question is not None
         account = audit.account(audit.ask.setting)
-        exact = sum(account.parts[part] for part in audit.ask.parts) / audit.unit[1]
+        unit = audit.ask.share[1] * account.limit if audit.ask.share else audit.unit[1]
+        exact = sum(account.parts[part] for part in audit.ask.parts) / unit
         assert question.answer() == pytest.approx(exact)
         assert exact < audit.ask.top
+        assert question.unit == (audit.ask.share[0] if audit.ask.share else audit.unit[0])
         wrong: Any = audit_act(name).reveal(state_of(audit_act(name), 1, revealed=True))
         assert wrong["headline"].endswith("You said 1.")
         assert not wrong["correct"]
@@ -180,6 +182,45 @@ def test_each_audit_asks_about_its_own_device_and_repeats_a_wrong_answer_back() 
         prompts.add(question.prompt)
         answers.add(round(exact))
     assert len(prompts) == len(answers) == len(NAMES)
+
+
+def test_the_two_smallest_devices_are_asked_about_their_own_limit_and_answered_in_bytes_too() -> None:
+    """Three audits once asked one question: Adam in FP32, how much?"""
+    shares = {name: BY_NAME[name].audit.ask.share for name in NAMES}
+    assert [name for name, share in shares.items() if share] == ["mobile", "tiny"]
+    mobile: Any = {"act": audit_act("mobile"), "audit": BY_NAME["mobile"].audit}
+    tiny: Any = {"act": audit_act("tiny"), "audit": BY_NAME["tiny"].audit}
+    for one, what in ((mobile, "512 MB"), (tiny, "the SRAM that is left")):
+        question: Any = one["act"].act.question
+        assert what in question.prompt
+        account = one["audit"].account(one["audit"].ask.setting)
+        size = one["audit"].unit[1]
+        verdict: Any = one["act"].reveal(state_of(one["act"], 1, revealed=True))
+        for part in one["audit"].ask.parts:
+            [told] = re.findall(rf"{audit.NAMES[part].lower()} ([\d.,]+\d)", verdict["headline"])
+            assert number(told) == pytest.approx(account.parts[part] / size, abs=1)
+        assert f" {one['audit'].unit[0]}. You said" in verdict["headline"]
+    account = mobile["audit"].account(mobile["audit"].ask.setting)
+    assert mobile["act"].act.question.answer() == pytest.approx(100 * account.parts["optimizer"] / account.limit)
+    assert account.parts["optimizer"] > account.limit, "the lesson: Adam's vectors alone exceed the glasses"
+    whole = tiny["audit"].account(tiny["audit"].ask.setting)
+    assert tiny["act"].act.question.answer() == pytest.approx(whole.need / whole.limit)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_how_far_a_prediction_is_stands_beside_its_gap_and_in_the_frame(name: str) -> None:
+    """3.92 GB short once stood 160 pixels right of its gap."""
+    ask = BY_NAME[name].audit.ask
+    for said in (0, 0.13 * ask.top, 0.5 * ask.top, ask.top):
+        view: Any = audit_act(name).compute(state_of(audit_act(name), said, revealed=True))
+        svg = drawn(f"state-audit: {name}", "each", view["data"])
+        [(start, width)] = re.findall(r'gap_marks".*?d="M([\d.]+),[^h]+h([\d.]+)v', svg)
+        [(text, place)] = re.findall(r'gap_text_marks".*?text: ([^"]+)".*?translate\(([\d.]+),', svg)
+        at = float(place)
+        ends = (float(start), float(start) + float(width))
+        assert min(abs(at - end) for end in ends) <= 10, (said, at, ends)
+        # Seven pixels a letter are more than the page's font takes.
+        assert at + 7 * len(text) <= 344 - 8, text
 
 
 def test_the_audits_differ_in_what_takes_the_most_memory_and_in_why_their_start_fails() -> None:

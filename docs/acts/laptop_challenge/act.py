@@ -38,7 +38,12 @@ ACT = live.Act(
     situation=f"GPT-2 XL, Adam, FP32, batch 32: the textbook counts {textbook(Setting()) / GB:.0f} GB. Your "
     f"laptop gives {gb(BUDGET)} GB and five levers.",
     contexts=(
-        live.Context("laptop", "Laptop, 8 GB", f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens."),
+        live.Context(
+            "laptop",
+            "Laptop, 8 GB",
+            f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens. "
+            "The weights change by PyTorch's fused update, which makes no temporary tensors.",
+        ),
     ),
     question=live.NumberQuestion(
         prompt="Pull every lever as far as training can bear. How much memory is still needed?",

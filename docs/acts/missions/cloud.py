@@ -97,6 +97,7 @@ AUDIT = Audit(
         ("weights", "gradients", "optimizer"),
         2000,
         10,
+        mistakes=(("weights",), ("weights", "gradients")),
     ),
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),

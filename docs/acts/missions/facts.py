@@ -126,8 +126,10 @@ class Ask:
         prompt: The question.
         setting: What is asked about.
         parts: Those parts of its account whose sum is the answer.
-        top: The largest prediction, in the track's unit.
+        top: The largest prediction, in the question's unit.
         step: Between predictions.
+        share: Where a share of the limit is asked for: its unit, how much of the limit that is, the words behind it.
+        mistakes: Parts whose sums readers answer.
     """
 
     prompt: str
@@ -135,6 +137,8 @@ class Ask:
     parts: tuple[str, ...]
     top: int
     step: float
+    share: tuple[str, float, str] | None = None
+    mistakes: tuple[tuple[str, ...], ...] = (("weights",), ("weights", "gradients", "activations"))
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ AUDIT = Audit(
     situation="Translating glasses see badly under street lamps, so their filter, a ViT-B/16, must adapt on them. "
     "All programs have 512 MB; needed are 4 images a second.",
     ask=Ask(
-        f"All {VIT.parameters / 1e6:.0f} million parameters learn with Adam in FP32, frame by frame: how many MB?",
+        f"All {VIT.parameters / 1e6:.0f} million parameters learn in FP32. Adam's state alone: how many % of the "
+        "512 MB?",
         {
             "optimizer": "adam",
             "precision": "fp32",
@@ -68,9 +69,11 @@ AUDIT = Audit(
             "checkpointing": False,
             "in_backward": False,
         },
-        ("weights", "gradients", "optimizer", "activations"),
-        2600,
-        10,
+        ("optimizer",),
+        400,
+        5,
+        ("%", 0.01, "of 512 MB"),
+        (("weights",), ("weights", "gradients", "optimizer", "activations")),
     ),
     levers=(
         Lever(

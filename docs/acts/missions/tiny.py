@@ -18,8 +18,7 @@ FRAMES = 100
 """Frames of 10 ms in the second of sound that one sample is, where nothing else is said."""
 SHORTEST = 50
 SHORT = (
-    f"A syllable lasts a quarter of a second: a window of less than {SHORTEST} frames shows the recurrent layers no "
-    "sentence."
+    "A syllable lasts a quarter of a second: less than half a second of sound shows the recurrent layers no sentence."
 )
 # A gated unit keeps three gates, its state and its inputs; a dense layer its result.
 KEPT = {name: (4 if layer.recurrent else 1) * layer.units for name, layer in LAYERS.items()}
@@ -68,11 +67,12 @@ AUDIT = Audit(
     f"a second. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep "
     f"{RUNNING // KIB}.",
     ask=Ask(
-        "Everything learns with Adam in FP32, from one second of sound: how many KiB?",
+        "Everything learns with Adam in FP32, from one second of sound: how many times the SRAM that is left?",
         {"optimizer": "adam", "precision": "fp32", "scope": "all", "frames": 100, "batch": 1},
         ("weights", "gradients", "optimizer", "activations"),
-        2600,
-        10,
+        14,
+        0.1,
+        ("times", 1.0, "the SRAM left"),
     ),
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from .facts import Setting, Wall
 from .shared import COUNTS
 from .steps import Step, further, steps
@@ -31,8 +33,21 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
 
     Best is a way to a setting that counts, then one that gives up nothing of what is kept now. At last come three steps
     to a setting that counts, and then steps that give something up. Empty where none brings it nearer.
-    Of a way only the steps remain that the limit needs.
+    Of a way only the steps remain that the limit needs, in an order in which each helps if there is one.
     """
+    way = _best_way(wall, setting, limit)
+    single = len({step.lever.name for step in way}) == len(way)
+    orders = (_along(setting, list(order)) for order in permutations(way)) if single else ()
+    return next((order for order in orders if not astray(wall, setting, order, limit)), way)
+
+
+def astray(wall: Wall, setting: Setting, way: tuple[Step, ...], limit: str) -> bool:
+    """Whether a way leads further from its limit first."""
+    now = excess(wall, setting, limit)
+    return any(excess(wall, step.setting, limit) > now for step in way)
+
+
+def _best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
     now = excess(wall, setting, limit)
     kept = [name for name in LIMITS if keeps(wall, setting, name)]
 
@@ -100,7 +115,8 @@ def hint(wall: Wall, setting: Setting, limit: str) -> str:
     enough = score(wall, way[-1].setting) is not None
     if len(way) == 1:
         return f"One step {'is enough' if enough else 'that helps'}: {words[0]}. {change}"
-    helps = "are enough together" if enough else "help together"
+    only = " only" if astray(wall, setting, way, limit) else ""
+    helps = f"are enough{only} together" if enough else f"help{only} together"
     return f"{COUNTS[len(way)]} steps {helps}: {', '.join(words[:-1])}, and {words[-1]}. {change}"
 
 

@@ -35,16 +35,22 @@ WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
 
 
-def asked(audit: Audit) -> dict[str, float]:
-    """What the question is about, part by part, in the track's unit. The answer is the sum."""
-    parts = audit.account(audit.ask.setting).parts
-    return {part: parts[part] / audit.unit[1] for part in audit.ask.parts}
+def asked(audit: Audit, parts: Sequence[str] = (), size: float = 0) -> dict[str, float]:
+    """What the question is about, by part, in its unit or one of `size` bytes. The answer is the sum."""
+    account, share = audit.account(audit.ask.setting), audit.ask.share
+    unit = size or (share[1] * account.limit if share else audit.unit[1])
+    return {part: account.parts[part] / unit for part in parts or audit.ask.parts if part in account.parts}
 
 
 def beliefs(audit: Audit) -> tuple[float, ...]:
-    """What readers answer who count the weights alone, or leave the optimizer's state out."""
-    parts = asked(audit)
-    return (parts["weights"], sum(parts.values()) - parts["optimizer"])
+    """What readers answer who count too little, or too much."""
+    return tuple(sum(asked(audit, parts).values()) for parts in audit.ask.mistakes)
+
+
+def _ask_unit(audit: Audit) -> tuple[str, str]:
+    """The unit of the question, and of what it is a share."""
+    share = audit.ask.share
+    return (share[0], f" {share[2]}") if share else (audit.unit[0], "")
 
 
 def act(name: str) -> live.Act:
@@ -59,7 +65,7 @@ def act(name: str) -> live.Act:
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {audit.sources}"),),
         question=live.NumberQuestion(
             prompt=audit.ask.prompt,
-            unit=audit.unit[0],
+            unit=_ask_unit(audit)[0],
             minimum=0,
             maximum=audit.ask.top,
             step=audit.ask.step,
@@ -71,7 +77,7 @@ def act(name: str) -> live.Act:
         reveal=lambda prediction, state: _reveal(track, float(prediction)),
         charts={
             "waterfall": f"Training memory of {track.model}, part by part",
-            "each": f"What was asked, in {audit.unit[0]}",
+            "each": f"What was asked, in {''.join(_ask_unit(audit))}",
         },
         beside=("standing",),
         reflections=reflections(audit),
@@ -154,8 +160,9 @@ def _asked(audit: Audit) -> Iterator[live.Row]:
 
 def _gap(audit: Audit, said: float) -> live.Row:
     answer = sum(asked(audit).values())
-    far = f"{_number(abs(said - answer))} {audit.unit[0]} {'short' if said < answer else 'too many'}"
-    return gap(said, answer, far, tolerance=TOLERANCE * answer)
+    unit = "" if audit.ask.share else f" {audit.unit[0]}"
+    far = f"{_number(abs(said - answer))}{unit} {'short' if said < answer else 'too many'}"
+    return {**gap(said, answer, far, tolerance=TOLERANCE * answer), "at": answer}
 
 
 def _digits(whole: float) -> int:
@@ -290,7 +297,7 @@ def _asked_table(audit: Audit, open_: bool) -> live.Table:
     parts = [live.row(NAMES[part], text) for part, text in _asked_texts(audit).items()]
     return live.Table(
         "What the question is about.",
-        live.columns("Part", f"Size|{audit.unit[0]}"),
+        live.columns("Part", f"Size|{_ask_unit(audit)[0]}"),
         parts if open_ else [live.row("?", "?")],
     )
 
@@ -361,11 +368,13 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = audit.account(start_of(audit.levers))
     unit, size = audit.unit
     right = abs(said - answer) <= TOLERANCE * answer
-    each = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in _asked_texts(audit).items())
+    amounts = asked(audit, size=size)
+    each = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in _written(amounts, sum(amounts.values())).items())
     least = start.serving / size
     return live.Verdict(
         correct=right,
-        headline=f"{_number(answer)} {unit}: {each}. You said {said:,g}{', and that is right' if right else ''}.",
+        headline=f"{_number(answer)} {''.join(_ask_unit(audit))}: {each}{f' {unit}' if audit.ask.share else ''}. "
+        f"You said {said:,g}{', and that is right' if right else ''}.",
         paragraphs=(
             f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
             f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",

@@ -31,7 +31,7 @@ NAMES = 166
 def each(track: str) -> Any:
     """The reader's bar, and under it what the question is about, part by part, from 0 to the largest prediction."""
     audit = track_of(track).audit
-    unit, top = audit.unit[0], audit.ask.top
+    unit, top = audit.ask.share[0] if audit.ask.share else audit.unit[0], audit.ask.top
     axis = alt.Axis(title=unit, tickCount=5, titleAlign="right", titleAnchor="end", labelOverlap=True)
     scale = alt.Scale(domain=[0, top], nice=False)
 
@@ -55,7 +55,8 @@ def each(track: str) -> Any:
     # Each name begins below its own segment, in turn higher and lower, so that neighbors do not touch.
     names = rows("stack").transform_calculate(y="datum.part == 'gradients' || datum.part == 'activations' ? 6 : 20")
     gap = rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", **lane(34, 38))
-    near = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
+    # Behind the answer's bar, below the end of the gap's: there it has room whatever was predicted.
+    near = rows("gap").mark_text(align="left", dx=8, baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
     layers: list[Any] = [
         guess.encode(x=x("from"), x2="to", **lane(6, 30)).properties(name="guess"),
         *(
@@ -67,7 +68,7 @@ def each(track: str) -> Any:
         .encode(x=x("from"), y=stage("y", alt.Y), text="text:N")
         .properties(name="names"),
         gap.properties(name="gap"),
-        near.encode(x=alt.value(WIDTH - 24), y=place(100 - 56, alt.Y), text="text:N").properties(name="gap_text"),
+        near.encode(x=x("at"), y=place(100 - 56, alt.Y), text="text:N").properties(name="gap_text"),
     ]
     return framed(alt.layer(*layers), 178, left=8, right=16, bottom=44)
 

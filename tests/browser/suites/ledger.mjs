@@ -1,7 +1,7 @@
 // The design ledger: what it says and keeps of the acts, as a file, as a link, in two tabs, and where nothing can be kept.
 // @ts-check
 import assert from "node:assert/strict";
-import { actReady, instrumentsOpen, verdict, verdictShown } from "./act_page.mjs";
+import { ACT, actReady, instrumentsOpen, verdict, verdictShown } from "./act_page.mjs";
 import { ACT_2, ACT_3, damageShelf, emptyLedger, importFile, LAPTOP, LEDGER, ledgerButton, ledgerDocument, ledgerSays, lever, move, number, open, playedLedger, predict, refusingStorage, reveal, secondTab, trail, unsaved } from "./lab_page.mjs";
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function ledgerTests({ once, full }) {
@@ -90,6 +90,16 @@ export function ledgerTests({ once, full }) {
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger a[download]");
     assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
+  });
+
+  once("ledger: on a phone the files of a class are chosen in the first screen", async ({ browser, server }) => {
+    await browser.resize(360, 740);
+    await browser.open(`${server.base}lab/class/`);
+    const { bottom, wide } = await browser.of("live-class label.il-button", (label) => ({
+      bottom: label.getBoundingClientRect().bottom,
+      wide: document.documentElement.scrollWidth > innerWidth,
+    }));
+    assert.ok(bottom <= 740 && !wide, `Choose files ends at ${bottom} px`);
   });
 
   full("ledger: on a phone a class's page shows two ledgers, says what is wrong with others, and saves the median as CSV", async (all) => {
@@ -182,14 +192,42 @@ export function ledgerTests({ once, full }) {
     assert.equal(await browser.of(number, (input) => input.value), "6");
   });
 
+  full("ledger: an answer in another unit is to a question that was asked before: it is an earlier attempt, and what was reached stays", async (all) => {
+    const { browser, server } = all;
+    const page = "missions/tiny-audit/";
+    await open(all, page);
+    await predict(browser, "4");
+    await browser.press("Escape");
+    await verdictShown(browser);
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    const kept = await ledgerDocument(browser);
+    const played = kept.acts["tiny-state-audit"];
+    assert.equal(played.account.prediction, "4 times");
+    const old = { ...played, updated: Date.now(), memory: { ...played.memory, prediction: 10, argument: "It is small." }, account: { ...played.account, prediction: "10 KiB" } };
+    await importFile(browser, "old.json", JSON.stringify({ ...kept, acts: { "tiny-state-audit": old } }));
+    await ledgerSays(browser, /1 act taken/);
+    await open(all, page);
+    assert.equal(await browser.of(number, (input) => input.value), "");
+    assert.equal(await browser.of(number, (input) => input.matches(":disabled")), false, "the question is open");
+    await predict(browser, "5");
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    const { memory, account } = (await ledgerDocument(browser)).acts["tiny-state-audit"];
+    assert.deepEqual([account.prediction, memory.argument], ["5 times", "It is small."]);
+    assert.deepEqual(memory.earlier, { attempts: 1, first: "10 KiB", revealed: true });
+  });
+
   full("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
     const { browser } = all;
-    await browser.open(refusingStorage(all, ACT_3));
-    await actReady(browser);
-    assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
-    await predict(browser, "59");
-    await reveal(browser);
-    assert.match(await browser.text(verdict), /and that is right/);
+    for (const [page, right, told] of /** @type {const} */ ([[ACT_3, "59", /and that is right/], [ACT, "12.5", /You said 12\.5 GB/]])) {
+      await browser.open(refusingStorage(all, page));
+      await actReady(browser);
+      assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
+      await predict(browser, right);
+      await reveal(browser);
+      assert.match(await browser.text(verdict), told);
+    }
     await browser.open(refusingStorage(all, LEDGER));
     await browser.waitFor("live-ledger a[download]");
     assert.match(await browser.text("live-ledger"), /does not let the site keep anything.*Download it, or copy the link/);

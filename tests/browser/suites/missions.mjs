@@ -129,7 +129,7 @@ const PLAYS = {
   "mobile 1": {
     page: "missions/mobile-audit/",
     says: "16",
-    told: /1,501 MB.*You said 16/,
+    told: /135\.3 % of 512 MB: optimizer state 692\.5 MB\. You said 16/,
     moves: [choice("scope", "Last 2 blocks"), lever("Update during backward")],
     reflection: "serving",
     answers: { "How many times": "less than twice", "The largest part": "the weights" },
@@ -137,7 +137,7 @@ const PLAYS = {
   "tiny 1": {
     page: "missions/tiny-audit/",
     says: "4",
-    told: /1,66\d KiB.*You said 4/,
+    told: /8\.67 times the SRAM left: .*You said 4/,
     moves: [choice("scope", "Output layer"), choice("frames", "0.5 s")],
     reflection: "serving",
     answers: { "How many times": "less than twice", "The largest part": "the activations" },

@@ -13,6 +13,14 @@ test("the predictions of an act come together, with the answer that one of them 
   expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35, unit: " %" });
 });
 
+test("a number in another unit answers an earlier question of its act: it is told in its own words", () => {
+  const old = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 350 }, account: { ...account, prediction: "350 MB" } })] };
+  const acts = playedBy([mine, old]);
+  expect(acts[0]).toMatchObject({ predictions: [75], answer: 35, unit: " %" });
+  expect([...(acts[0]?.chosen ?? [])]).toEqual([["350 MB", 1]]);
+  expect(csvOf([mine, old], acts).split("\r\n").slice(1, 3).map((line) => line.split(",").slice(2, 4))).toEqual([['"75 %"', '"35 %"'], ['"350 MB"', '""']]);
+});
+
 test("words that were chosen are counted, also where they stand for a number", () => {
   const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 2 }, account: { ...account, prediction: "It doubles." } })] };
   const [played] = playedBy([eve, eve]);

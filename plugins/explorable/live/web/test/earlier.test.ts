@@ -1,6 +1,6 @@
 // What an act keeps of attempts that were reset: whoever has seen the answer does not predict it any more.
 import { describe, expect, it } from "vitest";
-import { earlierOf, parseMemory, type Memory } from "../src/ledger/entry";
+import { askedAnew, earlierOf, parseMemory, type Memory } from "../src/ledger/entry";
 
 const memory = (change: Partial<Memory> = {}): Memory => ({
   prediction: null, context: "node", controls: {}, explored: false, revealed: false, answers: {}, checked: [], moves: [], ...change,
@@ -18,6 +18,14 @@ describe("earlier attempts", () => {
     const second = earlierOf(memory({ prediction: 12.5, earlier: first as never }), words);
     expect(second).toEqual({ attempts: 2, first: "3 GB", revealed: true });
     expect(earlierOf(memory({ earlier: second as never }), words)).toEqual(second);
+  });
+
+  it("hold the answer to a question that is not asked any more, and what was reached stays", () => {
+    const best = { at: 1, score: 2, headline: { label: "", value: "", unit: "" }, controls: [], fields: {} };
+    const before = memory({ prediction: 350, revealed: true, checked: ["serving"], hints: 2, argument: "Small.", best: best as never });
+    const fresh = memory({ controls: { batch: 1 } });
+    const earlier = { attempts: 1, first: "350 MB", revealed: true };
+    expect(askedAnew(before, fresh, () => "350 MB")).toEqual({ ...fresh, hints: 2, argument: "Small.", best, earlier });
   });
 
   it("can be written and read again, with the hints", () => {

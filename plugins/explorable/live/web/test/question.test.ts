@@ -104,6 +104,7 @@ describe("question", () => {
     expect([asked.offers(12), asked.offers(3)]).toEqual([true, false]);
     const number = question(NUMBER).asked;
     expect([number.offers(35), number.offers(135), number.words(35)]).toEqual([true, false, "35 %"]);
+    expect([number.offers(35, "35 %"), number.offers(35, "35 MB")], "an answer to what the page asked before").toEqual([true, false]);
   });
 });
 

@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { askedAnew, earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -302,12 +302,15 @@ class ActPart implements Part {
     return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
   }
 
-  /** What the ledger holds of this act, if its prediction is still one of the answers. */
+  /** What the ledger holds of this act. A prediction that is no answer any more is one of an earlier attempt. */
   #kept(): Memory | null {
     if (this.#linked) return null;
-    const memory = this.#ledger.entry(this.#name)?.memory ?? null;
-    const fits = !memory || memory.prediction === null || this.#bench.question?.offers(memory.prediction);
-    return memory && fits ? structuredClone(memory) : null;
+    const { memory = null, account = null } = this.#ledger.entry(this.#name) ?? {};
+    if (!memory || memory.prediction === null) return structuredClone(memory);
+    const said = account?.prediction ?? undefined;
+    const { question } = this.#bench;
+    if (question?.offers(memory.prediction, said)) return structuredClone(memory);
+    return askedAnew(memory, this.#fresh(this.#defaults), (prediction) => said ?? question?.words(prediction) ?? "");
   }
 
   /** `mine`: this act was played or reset elsewhere, in another tab or by an import. */

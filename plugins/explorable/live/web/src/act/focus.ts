@@ -62,15 +62,26 @@ export function bringIntoView(part: HTMLElement): void {
   part.scrollIntoView({ block: "start", behavior: "instant" });
 }
 
-/** Scrolls as little as shows all of a part that is below the window, or under what stays in view of the scene. */
+/** Scrolls as little as shows all of a part that is below the window, or under what stays in view of the scene. What then
+ * stands above it in the scene is seen whole or not at all: where the cover would cut the box of a failure, it goes by. */
 export function showBelow(part: HTMLElement, scene: HTMLElement): void {
   const cover = stuck(scene)?.getBoundingClientRect().bottom ?? 0;
   const { top, bottom, height } = part.getBoundingClientRect();
-  if (top >= cover && bottom <= window.innerHeight) return;
-  const away = top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
+  const shown = top >= cover && bottom <= window.innerHeight;
+  const least = shown ? 0 : top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
+  const away = least + cutOff(slot(scene, "failure"), cover, least, top - least - cover - GAP_PX);
+  if (away === 0) return;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   watch?.abort();
   window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
+}
+
+/** How much further than `away` the page has to scroll so that the cover hides all of a box that it would cut, as far as there
+ * is room. */
+function cutOff(box: HTMLElement, cover: number, away: number, room: number): number {
+  const { top, bottom } = box.getBoundingClientRect();
+  const left = bottom - away - cover;
+  return cover > 0 && top - away < cover && left > 0 && left <= room ? left : 0;
 }
 
 /** Tells the stylesheet how tall the controls are, which stay in view beside several charts, and what stands above the

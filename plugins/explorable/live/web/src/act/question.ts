@@ -78,10 +78,11 @@ export class Question {
     this.#scale?.addEventListener("change", typed, { signal });
   }
 
-  /** Whether a remembered prediction is still one of the answers. */
-  offers(prediction: Value): boolean {
+  /** Whether a remembered prediction is still one of the answers. A number was `said` with its unit: one in another unit answers
+   * another question, which the page asked before. */
+  offers(prediction: Value, said: string = this.words(prediction)): boolean {
     const input = this.#input;
-    if (input) return typeof prediction === "number" && inRange(input, prediction);
+    if (input) return typeof prediction === "number" && inRange(input, prediction) && said === this.words(prediction);
     return radios(this.#fieldset).some((radio) => valueOf(radio) === prediction);
   }
 

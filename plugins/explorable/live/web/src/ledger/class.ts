@@ -5,6 +5,7 @@ import type { Part } from "../element";
 import type { Entry } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
 import { earlierWords, shareWords } from "./summary";
+import type { Value } from "./types";
 
 /** One reader: what they are called, and the acts in their file. */
 interface Hand {
@@ -133,17 +134,25 @@ function collected(hands: readonly Hand[]): Played[] {
     const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, unit: "", predictions: [], chosen: new Map() };
     const played = found.get(act) ?? none;
     const said = account?.prediction ?? String(memory.prediction);
-    // A choice may stand for a number; what was chosen are its words.
-    if (typeof memory.prediction === "number" && said.startsWith(String(memory.prediction))) {
-      played.predictions.push(memory.prediction);
-      played.unit ||= said.slice(String(memory.prediction).length);
-    } else {
-      played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
-    }
-    played.answer ??= account?.verdict?.gap.answer ?? null;
+    add(played, memory.prediction, said, account?.verdict?.gap.answer ?? null);
     found.set(act, played);
   }
   return [...found.values()];
+}
+
+/** A choice may stand for a number; what was chosen are its words. So it is with a number in another unit than that of those
+ * before: it answers an earlier question of the act. */
+function add(played: Played, prediction: Value, said: string, answer: number | null): void {
+  const number = typeof prediction === "number" && said.startsWith(String(prediction)) ? prediction : null;
+  const unit = number === null ? played.unit : said.slice(String(number).length);
+  const same = !played.predictions.length || unit === played.unit;
+  if (number !== null && same) {
+    played.predictions.push(number);
+    played.unit = unit;
+  } else {
+    played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
+  }
+  if (same) played.answer ??= answer;
 }
 
 /** What everybody predicted and found, a line for each reader and act. */
@@ -157,7 +166,7 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
       const said = account?.prediction ?? String(memory.prediction);
       const { attempts = 0, first = said } = memory.earlier ?? {};
       const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
-      const found = answer === null ? "" : `${round(answer)}${unit}`;
+      const found = answer === null || !said.endsWith(unit) ? "" : `${round(answer)}${unit}`;
       return [[name, title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
     }),
   );

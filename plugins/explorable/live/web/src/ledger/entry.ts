@@ -90,6 +90,13 @@ export function earlierOf(memory: Memory, words: (prediction: Value) => string):
   };
 }
 
+/** What stays of a memory that answers an earlier question of its act: what was predicted, as after a reset, and what was reached. */
+export function askedAnew(memory: Memory, fresh: Memory, words: (prediction: Value) => string): Memory {
+  const { first, best, hints, argument } = memory;
+  const earlier = earlierOf(memory, words);
+  return { ...fresh, ...(first && { first }), ...(best && { best }), ...(hints && { hints }), ...(argument && { argument }), ...(earlier && { earlier }) };
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
