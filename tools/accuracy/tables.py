@@ -8,6 +8,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
+from explorable.measured.markup import scrolled
+
 _MINUS = re.compile(r"^-(?=\d)")
 _BREAKS = re.compile(r"(?<=[a-z]\.)(?=[A-Z])|(?=_)")
 
@@ -18,9 +20,7 @@ Cell = str | tuple[str, str]
 def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
     """A table with a caption that scrolls where it is too wide; the columns in `numbers` align right."""
     box = Element("div", {"class": "il-measured-table"})
-    scroll = SubElement(box, "div", {"class": "il-measured-table__scroll", "tabindex": "0", "role": "region"})
-    scroll.set("aria-label", caption)
-    element = SubElement(scroll, "table", {"class": "il-table"})
+    element = Element("table", {"class": "il-table"})
     SubElement(element, "caption").text = AtomicString(caption)
     head = SubElement(SubElement(element, "thead"), "tr")
     for index, text in enumerate(header):
@@ -35,6 +35,7 @@ def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], n
                 cell = SubElement(cell, "a", {"href": value[1]})
                 value = value[0]
             _fill(cell, value)
+    box.append(scrolled(element, caption))
     return box
 
 
