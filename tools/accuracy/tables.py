@@ -11,6 +11,7 @@ from markdown.util import AtomicString
 from explorable.measured.markup import scrolled
 
 _MINUS = re.compile(r"^-(?=\d)")
+_PERCENT = re.compile(r"(?<=\d)%")
 _BREAKS = re.compile(r"(?<=[a-z]\.)(?=[A-Z])|(?=_)")
 
 Cell = str | tuple[str, str]
@@ -41,10 +42,15 @@ def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], n
 
 def _fill(cell: Element, text: str) -> None:
     """A minus is no hyphen. Long names may break before an underscore and after the point that follows a module."""
-    first, *rest = _BREAKS.split(_MINUS.sub("−", text))
+    first, *rest = _BREAKS.split(spaced(_MINUS.sub("−", text)))
     cell.text = AtomicString(first)
     for part in rest:
         SubElement(cell, "wbr").tail = AtomicString(part)
+
+
+def spaced(text: str) -> str:
+    """A percent sign stands apart from its number, in the same line."""
+    return _PERCENT.sub("\u00a0%", text)
 
 
 def _align(index: int, numbers: Sequence[int]) -> dict[str, str]:

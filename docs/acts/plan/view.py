@@ -336,7 +336,9 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
     sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
     rows = [
-        live.row(name, f"{size / GB:,.3f}", said, _page_of(name)[0]) for name, said, size in sums if abs(size) >= LEAST
+        live.row(name, f"{size / GB:,.3f}".replace("-", "−"), said.replace(" x ", " × "), _page_of(name)[0])
+        for name, said, size in sums
+        if abs(size) >= LEAST
     ]
     caption = f"Bytes of one card, B = {data.batch:,} sequence{'s' * (data.batch > 1)} of T = {data.sequence:,} tokens"
     return _explained(caption, ("Tensor", "GB", "Sum", "Explained in"), rows, PAGES.values())

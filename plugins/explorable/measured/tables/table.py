@@ -87,7 +87,7 @@ def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
 
 def readable(label: str) -> str:
     """The name of a part with its bytes as the axis of a plot has them: `copy 4 GiB`."""
-    return re.sub(r"\b(\d{4,}) B\b", lambda found: f"{binary(int(found[1]))}B", label)
+    return re.sub(r"\b(\d{4,}) B\b", lambda found: f"{binary(int(found[1]))}B".replace(" ", "\u00a0"), label)
 
 
 def build(options: TableOptions, suite: str, records: Records, links: Links) -> Element:
