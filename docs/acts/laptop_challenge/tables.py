@@ -87,8 +87,8 @@ def weight_table() -> live.Table:
         rows.append(live.row(power(gradient), power(update), *moved))
     return live.Table(
         f"Updates of a weight of {WEIGHT} at a learning rate of {RATE:g}. Half a step is "
-        f"{power(FP16.vanishing_threshold(WEIGHT))} in FP16 and {power(FP32.vanishing_threshold(WEIGHT))} in FP32. The last "
-        "gradient is what each weight gets of a norm of 1.",
+        f"{power(FP16.vanishing_threshold(WEIGHT))} in FP16 and {power(FP32.vanishing_threshold(WEIGHT))} in FP32. "
+        "The last gradient is what each weight gets of a norm of 1.",
         live.columns("Gradient", "Update", "In FP16", "In FP32"),
         rows,
     )
