@@ -89,10 +89,10 @@ def _labels() -> tuple[alt.Chart, ...]:
     texts = (
         _rows("labels")
         .transform_filter(f"datum.part {sign} 'peak'")
-        .mark_text(align="left", fontSize=SIZE, fontWeight=weight)
+        .mark_text(align="left", fontSize=SIZE, fontWeight="bold" if name == "needed" else "normal")
         .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.red", red, ink))
         .properties(name=name)
-        for sign, weight, name in (("!==", 400, "names"), ("===", 600, "needed"))
+        for sign, name in (("!==", "names"), ("===", "needed"))
     )
     return leader.properties(name="leaders"), *texts
 
