@@ -19,6 +19,7 @@ from explorable.measured.tables.options import OptionError, read_yaml
 from ironlaw import accelerator
 
 OPTIONS = {"caption", "models", "cards", "with"}
+NUMBER = "il-measured-table__number"
 MARKS = {SAID["fits"]: "✓", SAID["uncertain"]: "?", SAID["not"]: "✗", IMPOSSIBLE: "–", UNCOUNTED: "·"}
 
 
@@ -33,10 +34,12 @@ def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Ele
         cells = [element("th", str(model).rpartition("/")[2], scope="row")]
         for card in data["cards"]:
             state = moved(start, {"model": model, "gpu": card, "method": argument, **data.get("with", {})})
-            cells.append(element("td", *_cell(state, start)))
+            cells.append(element("td", *_cell(state, start), class_=NUMBER))
         rows.append(element("tr", *cells))
     head = element(
-        "tr", element("th", "Model", scope="col"), *(element("th", name(card), scope="col") for card in data["cards"])
+        "tr",
+        element("th", "Model", scope="col"),
+        *(element("th", name(card), scope="col", class_=NUMBER) for card in data["cards"]),
     )
     table = element(
         "table",
@@ -63,7 +66,8 @@ def moved(start: State, controls: Mapping[str, Any]) -> State:
 
 def name(card: str) -> str:
     """A card's name without its maker."""
-    return accelerator(card).title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    title = accelerator(card).title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return title.replace(" GB", "\u00a0GB")
 
 
 def link(state: State, start: State) -> str:

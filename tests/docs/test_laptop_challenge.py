@@ -363,7 +363,8 @@ def test_a_thousand_updates_leave_an_fp16_weight_where_it_was_and_move_an_fp32_w
 def test_the_table_of_updates_agrees_with_the_formats(act: LoadedAct) -> None:
     shown: Any = act.compute(state(act, BOOK[0]))
     for row in shown["tables"]["weight"]["rows"]:
-        update = float(row["b"])
+        digits, _, exponent = row["b"].partition(" × 10")
+        update = float(f"{digits}e{exponent.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789'))}")
         assert row["c"] == ("lost" if FP16.update_vanishes(0.02, -update) else "kept")
         assert row["d"] == ("lost" if FP32.update_vanishes(0.02, -update) else "kept")
 

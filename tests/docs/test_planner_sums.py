@@ -31,7 +31,7 @@ def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None
     state = at(**controls)
     view = ACT.compute(state)
     *rows, last = view.tables["memory"].rows
-    sizes = [float(str(row["b"]).replace(",", "")) for row in rows]
+    sizes = [float(str(row["b"]).replace(",", "").replace("−", "-")) for row in rows]
     assert sum(sizes) == pytest.approx(float(str(last["b"])), abs=0.001 * len(rows))
     assert f"{float(str(last['b'])):.1f}" == view.headline.value
     named = {str(row["a"]) for row in rows}

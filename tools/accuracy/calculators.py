@@ -243,7 +243,7 @@ def saved_activations() -> tuple[Saved, ...]:
 
     return (
         Saved("This engine", engine("bf16"), engine("amp-bf16"), engine("fp32")),
-        flat("34 s b h a layer (arXiv 2205.05198)", korthikanti_activations(gpt2, 4, 1024, scores=False)),
-        flat("34 s b h + 5 a s² b a layer", korthikanti_activations(gpt2, 4, 1024, scores=True)),
+        flat("34 sbh for each layer (arXiv 2205.05198)", korthikanti_activations(gpt2, 4, 1024, scores=False)),
+        flat("34 sbh + 5 abs² for each layer", korthikanti_activations(gpt2, 4, 1024, scores=True)),
         flat("llm-analysis", llm_analysis_activations(gpt2, 4, 1024)),
     )

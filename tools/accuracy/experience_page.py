@@ -10,7 +10,7 @@ from ironlaw.calibration import Features, calibrate
 from tools.accuracy.experience import CARRIED, CHOSEN, NAMES, Figures, experience
 from tools.accuracy.regimes import DEVICES, regimes
 from tools.accuracy.reserved import judged
-from tools.accuracy.tables import Cell, table
+from tools.accuracy.tables import Cell, spaced, table
 
 _EXAMPLES = (
     ("time", "8 data-center GPUs, eager", Features("data-center", 8, "eager")),
@@ -109,7 +109,7 @@ def regime_table() -> Element:
 def coverage() -> Element:
     """Of published times by number of devices, the share that the band held, in a sentence."""
     bins = [name for _, name in DEVICES]
-    held = [f"{r.coverage:.0%} on {r.what}" for r in regimes(experience().judged) if r.what in bins]
+    held = [spaced(f"{r.coverage:.0%} on {r.what}") for r in regimes(experience().judged) if r.what in bins]
     said = Element("p")
     said.text = AtomicString(
         f"The band is meant to hold nine runs in ten. Of published step times it held {', '.join(held)}."

@@ -34,7 +34,7 @@ from tools.accuracy.figure import figure
 from tools.accuracy.methods import Line, Rival, methods, reasons_to_wait
 from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, percentile, reason, report
-from tools.accuracy.tables import Cell, table
+from tools.accuracy.tables import Cell, spaced, table
 
 log = logger("accuracy")
 
@@ -225,9 +225,11 @@ def proof() -> Element:
     box = Element("div", {"class": "il-proof"})
     box.append(time_plot())
     SubElement(box, "p").text = AtomicString(
-        f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-        f"places, from one card to thousands. Half of the predicted times are within {middle:.1%} of the "
-        f"published ones; {short} of the {len(times)} are too short."
+        spaced(
+            f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
+            f"places, from one card to thousands. Half of the predicted times are within {middle:.1%} of the "
+        )
+        + f"published ones; {short} of the {len(times)} are too short."
     )
     return box
 
@@ -340,7 +342,7 @@ def _figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title
     count = sum(len(points) for _, points in series)
     within = sum(abs(c.error) <= 0.25 for _, points in series for c in points)
     description = f"{within} of {count} runs lie within 25 % of the diagonal. All values are in the table of rows."
-    box = Element("figure")
+    box = Element("figure", {"class": "il-measured-plot"})
     box.append(figure(series, unit, title, description))
     caption = SubElement(box, "figcaption")
     caption.text = AtomicString(f"{title}. The band is 25 % either way: {within} of {count} runs lie in it.")

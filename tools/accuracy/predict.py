@@ -131,4 +131,4 @@ def _energy(row: Row, kind: str, value: float) -> Comparison:
     kilowatt_hours = energy(row.get("device_hours"), row.get("watts"), pue=LLAMA_PUE)
     if kind == "mwh":
         return Comparison(row, kind, value, kilowatt_hours / 1000, "MWh")
-    return Comparison(row, kind, value, carbon(kilowatt_hours, US_GRID_INTENSITY), "t CO2e")
+    return Comparison(row, kind, value, carbon(kilowatt_hours, US_GRID_INTENSITY), "t\u00a0CO₂e")

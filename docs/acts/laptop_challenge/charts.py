@@ -18,7 +18,7 @@ FOOT = 61
 LEFT = 54
 """Pixels for the bars' names."""
 FLOORS = ["Arithmetic", "Stable training", "Adam"]
-FORMATS = {"FP16": LIMIT, "FP32": "var(--il-compute)"}
+FORMATS = {"FP16": "var(--il-data)", "FP32": "var(--il-compute)"}
 
 
 def memory() -> Any:
@@ -103,16 +103,21 @@ def floors() -> Any:
     bar = rows("floors").mark_bar(height=16, fill=MEMORY["parameters"])
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
     tick = rows("floors").mark_tick(thickness=2.5, size=26)
-    text = rows("floors").mark_text(align="left", dx=7, fontSize=SIZE, fill=INK)
+    # Right of the line of what there is too, where that is near.
+    text = rows("floors").transform_calculate(at="datum.clear || datum.need")
+    text = text.mark_text(align="left", dx=7, fontSize=SIZE, fill=INK)
+    budget = alt.X("gb:Q", scale=alt.Scale(domain=[0, 42], nice=False))
     line = rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    named = rows("budget_text").mark_text(align="left", baseline="middle", fontSize=SIZE, fill=LIMIT, y=-10)
     layered = alt.layer(
         bar.encode(x=x, y=y),
-        line.encode(x=alt.X("gb:Q", scale=alt.Scale(domain=[0, 42], nice=False))),
+        line.encode(x=budget),
+        named.encode(x=budget, text="text:N"),
         tick.encode(x="need:Q", y=y, fill=over),
-        text.encode(x="need:Q", y=y, text="text:N"),
+        text.encode(x="at:Q", y=y, text="text:N"),
         _closed("floors_closed", 120, 74),
     )
-    return framed(layered, 200, left=112, bottom=44)
+    return framed(layered, 216, left=112, top=24, bottom=44)
 
 
 def weight() -> Any:
@@ -120,7 +125,7 @@ def weight() -> Any:
     x = alt.X("step:Q", axis=alt.Axis(title="update", tickCount=5, grid=False), scale=alt.Scale(domain=[0, 1000]))
     y = alt.Y(
         "weight:Q",
-        axis=alt.Axis(title=None, format=".5f", tickCount=4, minExtent=62),
+        axis=alt.Axis(format=".5f", tickCount=4, minExtent=62, title="weight", titleAngle=0, titleX=-38, titleY=-12),
         scale=alt.Scale(domain=[0.0197, 0.0201], nice=False),
     )
     hue = alt.Color("format:N", scale=alt.Scale(domain=list(FORMATS), range=list(FORMATS.values())), legend=None)
@@ -129,4 +134,4 @@ def weight() -> Any:
     text = ends.mark_text(align="left", dx=4, dy=-11, fontSize=SIZE, fontWeight=600).encode(
         x=x, y=y, text="format:N", fill=hue
     )
-    return framed(alt.layer(line, text, _closed("weight_closed", 135, 70)), 190, left=64, right=18, bottom=44)
+    return framed(alt.layer(line, text, _closed("weight_closed", 135, 70)), 206, left=64, right=18, top=24, bottom=44)

@@ -77,17 +77,23 @@ def floors_table() -> live.Table:
     return live.Table(f"The floors, by a search over all {len(SETTINGS)} settings on offer", titles, rows)
 
 
+def power(number: float) -> str:
+    """A small number as two digits and a power of ten."""
+    digits, exponent = f"{number:.1e}".split("e-")
+    return f"{digits} × 10⁻{exponent.lstrip('0').translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def weight_table() -> live.Table:
     """What becomes of one weight under gradients of several sizes."""
     rows = []
     for gradient in (1e-2, 1e-3, 1e-4, GRADIENT):
         update = RATE * gradient
         moved = ["lost" if form.update_vanishes(WEIGHT, -update) else "kept" for form in (FP16, FP32)]
-        rows.append(live.row(f"{gradient:.1e}", f"{update:.1e}", *moved))
+        rows.append(live.row(power(gradient), power(update), *moved))
     return live.Table(
         f"Updates of a weight of {WEIGHT} at a learning rate of {RATE:g}. Half a step is "
-        f"{FP16.vanishing_threshold(WEIGHT):.1e} in FP16 and {FP32.vanishing_threshold(WEIGHT):.1e} in FP32. The last "
-        "gradient is what each weight gets of a norm of 1.",
+        f"{power(FP16.vanishing_threshold(WEIGHT))} in FP16 and {power(FP32.vanishing_threshold(WEIGHT))} in FP32. "
+        "The last gradient is what each weight gets of a norm of 1.",
         live.columns("Gradient", "Update", "In FP16", "In FP32"),
         rows,
     )

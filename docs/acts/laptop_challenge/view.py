@@ -111,6 +111,8 @@ def floor_rows() -> Iterator[live.Row]:
             "floor": title,
             "static": static,
             "need": need(setting) / GB,
+            # Where words would begin left of the line of what there is and run through it, they begin right of it.
+            "clear": BUDGET / GB if 0 < BUDGET - need(setting) < 8 * GB else 0,
             "over": not fits(setting),
             "text": f"needs {gb(need(setting))}",
         }

@@ -11,6 +11,7 @@ from docs.acts.drawing import (
     HATCH,
     INK,
     LIMIT,
+    MEMORY,
     MUTED,
     PARTS,
     SIZE,
@@ -94,27 +95,28 @@ def memory() -> Any:
     """What the step needs at its fullest, by kind, against what the device can give."""
     scale = alt.Scale(zero=True, nice=False)
     axis = alt.Axis(title="GB", tickCount=5, titleAlign="right", titleAnchor="end")
-    kinds = {"static": "var(--il-memory)", "kept": "var(--il-activation)"}
-    lane = {"y": place(78, alt.Y), "y2": alt.Y2Datum(46)}
+    kinds = {"static": MEMORY["optimizer"], "kept": MEMORY["activations"]}
+    lane = {"y": place(78, alt.Y), "y2": alt.Y2Datum(22)}
 
     def x(field: str) -> alt.X:
         return alt.X(field, type="quantitative", axis=axis, scale=scale)
 
     bars = rows("memory").mark_rect(stroke=SURFACE, strokeWidth=1.5)
-    lines = rows("memory").transform_calculate(y="27 - 19 * datum.row")
+    # Over the plot, where no line of the axis goes through the words.
+    lines = rows("memory").transform_calculate(y="168 - 26 * datum.row")
     limit = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
     words: dict[str, Any] = {"align": "left", "baseline": "middle", "fontSize": SIZE}
     layers: list[Any] = [
         rows("frame").mark_point(stroke="transparent").encode(x=x("gb")),
         bars.encode(x=x("from"), x2="to", fill=color("kind", kinds), **lane),
-        limit.encode(x=x("gb"), y=place(84, alt.Y), y2=alt.Y2Datum(40)),
+        limit.encode(x=x("gb"), y=place(92, alt.Y), y2=alt.Y2Datum(8)),
         rows("room")
         .mark_text(align="center", baseline="middle", fontSize=SIZE, fill=LIMIT)
-        .encode(x=x("gb"), y=place(93, alt.Y), text="text:N"),
+        .encode(x=x("gb"), y=place(110, alt.Y), text="text:N"),
         lines.mark_square(size=110, opacity=1).encode(x=alt.value(6), y=stage("y", alt.Y), fill=color("kind", kinds)),
         lines.mark_text(**words, fill=INK).encode(x=alt.value(18), y=stage("y", alt.Y), text="text:N"),
     ]
-    return framed(alt.layer(*layers), 170, left=8, right=44, bottom=44)
+    return framed(alt.layer(*layers), 170, left=8, right=44, top=60, bottom=44)
 
 
 def gauges() -> Any:
@@ -173,11 +175,16 @@ def batch() -> Any:
     )
     claim = rows("claims").mark_point(shape="diamond", size=90, strokeWidth=2, stroke=INK, fill="transparent")
     goal = _constant({"share": TARGET, "text": f"target {TARGET} %"})
+    too_large = _constant({"text": "the step does not fit into memory"})
     return framed(
         alt.layer(
             goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
-            goal.mark_text(align="left", baseline="bottom", fontSize=SIZE - 1, fill=MUTED, x=2, dy=-2).encode(
+            goal.mark_text(align="left", baseline="middle", fontSize=SIZE - 1, fill=MUTED, x="width", dx=4).encode(
                 y=y, text="text:N"
+            ),
+            too_large.mark_point(size=60, strokeWidth=2, stroke=LIMIT, fill=SURFACE, opacity=1, x=4, y=-16),
+            too_large.mark_text(align="left", baseline="middle", fontSize=SIZE - 1, fill=MUTED, x=14, y=-16).encode(
+                text="text:N"
             ),
             line,
             dot.encode(x=x, y=y, fill=hollow, stroke=ring),
@@ -185,9 +192,10 @@ def batch() -> Any:
             claim.encode(x=x, y=y),
             rows("names").mark_text(align="left", dx=10, fontSize=SIZE - 1, fill=INK).encode(x=x, y=y, text="text:N"),
         ),
-        250,
+        270,
         left=52,
         right=86,
+        top=28,
         bottom=44,
     )
 

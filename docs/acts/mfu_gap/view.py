@@ -35,6 +35,8 @@ from .walkthrough import walkthrough_table
 
 MEMORY_TOPS = (100, 200, 400)
 """Where the memory's axis may end, in GB."""
+APART = 7
+"""Points of a percent axis between two lines of text, at least."""
 
 
 def compute(state: live.State) -> live.View:
@@ -185,14 +187,16 @@ def curve(setting: Setting) -> Iterator[live.Row]:
 
 
 def names(setting: Setting) -> Iterator[live.Row]:
-    """The curves' names at their right ends, pushed up where two would overlap."""
+    """The curves' names at their right ends, apart from each other and from the target's, which stands there too."""
     last = replace(setting, batch=BATCHES[-1])
     ends = {"MFU": mfu(last), "compute share": iteration(last).utilization, "without data": without_data(last)}
     floor = 0.0
     for text, share in sorted(ends.items(), key=lambda end: end[1]):
         at = max(100 * share, floor)
+        if abs(at - TARGET) < APART:
+            at = TARGET - APART if at < TARGET and floor <= TARGET - APART else TARGET + APART
         yield {"batch": str(last.batch), "share": at, "text": text}
-        floor = at + 7
+        floor = at + APART
 
 
 def summary(setting: Setting, runs: bool) -> str:

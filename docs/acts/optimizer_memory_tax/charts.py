@@ -85,12 +85,16 @@ def _labels() -> tuple[alt.Chart, ...]:
         .mark_rule(stroke="var(--il-control)", strokeWidth=1)
         .encode(x=_x(STACK[1] + 1), x2=alt.X2Datum(LABELS - 1), y=_y("middle"), y2="gb")
     )
-    text = (
+    # What is needed is no layer: heavy, as its line is.
+    texts = (
         _rows("labels")
-        .mark_text(align="left", fontSize=SIZE)
+        .transform_filter(f"datum.part {sign} 'peak'")
+        .mark_text(align="left", fontSize=SIZE, fontWeight="bold" if name == "needed" else "normal")
         .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.red", red, ink))
+        .properties(name=name)
+        for sign, name in (("!==", "names"), ("===", "needed"))
     )
-    return leader.properties(name="leaders"), text.properties(name="names")
+    return leader.properties(name="leaders"), *texts
 
 
 def _total() -> alt.Chart:
@@ -127,8 +131,9 @@ def _prediction() -> tuple[alt.Chart, ...]:
     )
     text = (
         _rows("prediction")
+        # Left of the bracket that enters with the reveal.
         .mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill="var(--il-fg)")
-        .encode(x=_x(GHOST[0] - 1.5), y=_y("name_at"), text="text:N")
+        .encode(x=_x(BRACKET - 1.5), y=_y("name_at"), text="text:N")
     )
     return outline.properties(name="ghost"), text
 

@@ -30,6 +30,8 @@ AXIS_TOPS = (40, 100, 200, 400, 500)
 CALM_TOP = {"node": 100, "laptop": 40}
 PASSING = ("activations", "temporary", "driver")
 """Components that do not grow with the parameters."""
+THIN, HAIRLINE = ("temporary", "driver"), 0.02
+"""Two parts, one on the other, and the share of the axis below which they are hairlines."""
 LABEL_GAP = 0.066
 """The share of the axis that one line of text needs."""
 
@@ -95,8 +97,15 @@ def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: boo
     """A label beside each segment, the peak and the device line, moved where two would overlap. Positions are in GB."""
     base = 0.0
     wanted = [(key, *line) for key, line in lines.items()]
+    thin = {part.key: part.size for part in shown if part.key in THIN and part.size / GB < HAIRLINE * top}
     for part in shown:
-        wanted.append((part.key, f"{part.label} {gb(part.size)} GB", base + part.size / GB / 2))
+        size, text = part.size / GB, f"{part.label} {gb(part.size)} GB"
+        # Two hairlines share a name and a line to it.
+        if len(thin) == len(THIN) and part.key in THIN:
+            size = sum(thin.values()) / GB
+            text = f"Temporary, driver {sum(float(gb(one)) for one in thin.values()):.2f} GB"
+        if len(thin) < len(THIN) or part.key != THIN[1]:
+            wanted.append((part.key, text, base + size / 2))
         base += part.size / GB
     wanted.sort(key=lambda item: item[2])
     floor = 0.0

@@ -25,6 +25,8 @@ NAMES = {
 }
 
 
+LEFT = 190
+"""Pixels for the names of the moments."""
 OUTLINE = "process"
 """The part that goes over all others: what the driver shows."""
 
@@ -40,10 +42,10 @@ def memory() -> Any:
     bar = (
         rows("bar")
         .mark_rect()
-        .encode(x=_x("from"), x2="to", y=alt.value(50), y2=alt.value(92), fill=color("part", COLORS), tooltip="name:N")
+        .encode(x=_x("from"), x2="to", y=alt.value(22), y2=alt.value(64), fill=color("part", COLORS), tooltip="name:N")
     )
-    band = rows("band").mark_rule(strokeWidth=3, stroke=INK).encode(x=_x("low"), x2="high", y=alt.value(101))
-    line = rows("room").encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    band = rows("band").mark_rule(strokeWidth=3, stroke=INK).encode(x=_x("low"), x2="high", y=alt.value(73))
+    line = rows("room").encode(x=_x("gb"), y=alt.value(14), y2=alt.value(82))
     # On a bar of its own lightness the dashes would be lost.
     around, room = (
         line.mark_rule(stroke=SURFACE, strokeWidth=4),
@@ -53,45 +55,49 @@ def memory() -> Any:
     label: dict[str, Any] = {"baseline": "bottom", "fontSize": SIZE, "fill": LIMIT}
     left = rows("room_right").mark_text(align="right", dx=6, **label)
     right = rows("room_left").mark_text(align="left", dx=-6, **label)
-    texts = [one.encode(x=_x("gb"), y=alt.value(40), text="text:N") for one in (left, right)]
+    texts = [one.encode(x=_x("gb"), y=alt.value(12), text="text:N") for one in (left, right)]
     return framed(
-        alt.layer(frame, bar, band, around, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44
+        alt.layer(frame, bar, band, around, room, *texts, *_legend(-52), *_band(122, -16)),
+        208,
+        left=8,
+        right=14,
+        top=60,
+        bottom=44,
     )
 
 
-def _legend() -> list[Any]:
-    """The names of the parts, in two rows above the bar, and of the line under it."""
+def _legend(up: int, left: int = 0) -> list[Any]:
+    """The names of the parts in rows of three, from `up` pixels on, which may be above the plot, and `left` of it."""
     made: list[Any] = []
     for index, (part, text) in enumerate(NAMES.items()):
-        row, column = divmod(index, 4)
-        left, up = 4 + 84 * column, -4 + 18 * row
+        row, column = divmod(index, 3)
         one = alt.Chart(alt.InlineData(values=[{"text": text, "part": part}]))
-        place: dict[str, Any] = {"x": alt.value(left), "y": alt.value(up)}
+        across, down = 6 - left + 116 * column, up + 18 * row
+        place: dict[str, Any] = {"x": alt.value(across), "y": alt.value(down)}
         made.append(one.mark_square(size=90, opacity=1, clip=False).encode(**place, fill=color("part", COLORS)))
-        place = {"x": alt.value(left + 9), "y": alt.value(up)}
-        words = one.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=MUTED, clip=False)
-        made.append(words.encode(**place, text="text:N"))
-    row, column = divmod(len(NAMES), 4)
-    place = {"x": alt.value(4 + 84 * column), "y": alt.value(-4 + 18 * row)}
-    one = alt.Chart(alt.InlineData(values=[{"text": "the band"}]))
-    stroke = one.mark_point(shape="stroke", size=120, strokeWidth=3, stroke=INK, opacity=1, clip=False)
-    words = one.mark_text(align="left", baseline="middle", dx=9, fontSize=SIZE, fill=MUTED, clip=False)
-    return [*made, stroke.encode(**place), words.encode(**place, text="text:N")]
-
-
-def _key() -> list[Any]:
-    """What the mark at a name and the white end of a bar are."""
-    made: list[Any] = []
-    for left, text in ((-184, "▸ the fullest moment"), (-38, "□ reserved, not allocated")):
-        one = alt.Chart(alt.InlineData(values=[{"text": text}]))
-        words = one.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=MUTED, clip=False)
-        made.append(words.encode(x=alt.value(left), y=alt.value(-14), text="text:N"))
+        made.append(_words(text, across + 10, down))
     return made
+
+
+def _words(text: str, across: int, down: int, **look: Any) -> Any:
+    one = alt.Chart(alt.InlineData(values=[{"text": text}]))
+    look = {"align": "left", "baseline": "middle", "fontSize": SIZE, "fill": MUTED, **look}
+    return one.mark_text(**look, clip=False).encode(x=alt.value(across), y=alt.value(down), text="text:N")
+
+
+def _band(across: int, down: int) -> list[Any]:
+    """What the line under the bar is."""
+    one = alt.Chart(alt.InlineData(values=[{}]))
+    stroke = one.mark_point(shape="stroke", size=120, strokeWidth=3, stroke=INK, opacity=1, clip=False)
+    return [
+        stroke.encode(x=alt.value(across), y=alt.value(down)),
+        _words("the band", across + 10, down),
+    ]
 
 
 def moments() -> Any:
     """A bar for each phase and each moment of a step, stacked by part; the process as an outline; the card's line."""
-    axis = alt.Axis(title=None, labelLimit=0, grid=False)
+    axis = alt.Axis(title=None, labelLimit=0, labelPadding=6, grid=False)
     y = alt.Y("said:N", sort=alt.SortField("at"), axis=axis, scale=alt.Scale(paddingInner=0.25))
     x = alt.X(
         "gb",
@@ -114,11 +120,16 @@ def moments() -> Any:
     )
     line = rows("room").encode(x=x)
     room = line.mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    key = (
+        _words("□ reserved, not allocated", 122 - LEFT, -50),
+        _words("▸ the fullest moment", 3 - LEFT, -32),
+        _words("┆ what the card can give", 160 - LEFT, -32, fill=LIMIT),
+    )
     return framed(
-        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room, *_key()),
-        350,
-        left=190,
+        alt.layer(frame, parts, line.mark_rule(stroke=SURFACE, strokeWidth=4), room, *_legend(-86, LEFT), *key),
+        424,
+        left=LEFT,
         right=14,
-        top=28,
+        top=102,
         bottom=44,
     )

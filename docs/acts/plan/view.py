@@ -345,7 +345,9 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     whole = "between steps" if fullest.moment.startswith(EVALUATION) else "of the step"
     sums += [("all together", f"the fullest moment {whole}: {fullest.moment}", m.device_total)]
     rows = [
-        live.row(name, f"{size / GB:,.3f}", said, _page_of(name)[0]) for name, said, size in sums if abs(size) >= LEAST
+        live.row(name, f"{size / GB:,.3f}".replace("-", "−"), said.replace(" x ", " × "), _page_of(name)[0])
+        for name, said, size in sums
+        if abs(size) >= LEAST
     ]
     caption = f"Bytes of one card, B = {data.batch:,} sequence{'s' * (data.batch > 1)} of T = {data.sequence:,} tokens"
     return _explained(caption, ("Tensor", "GB", "Sum", "Explained in"), rows, PAGES.values())

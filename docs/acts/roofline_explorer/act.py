@@ -30,9 +30,9 @@ GROUPS = (
     ("mlp.gelu", "GELU"),
 )
 """How a kernel's name begins, and what it is called here; the first match counts."""
-FRAME = {"left": 0.04, "right": 6000.0, "bottom": 0.05, "top": 60000.0}
+FRAME = {"left": 0.04, "right": 6000.0, "bottom": 0.05, "top": 120000.0}
 """Ends of both logarithmic axes, in FLOP/byte and TFLOP/s: wide enough for every setting."""
-GAP = 0.28
+GAP = 0.34
 """Decades of rate that one line of text needs."""
 
 
@@ -186,7 +186,11 @@ def compute(state: live.State) -> live.View:
             ),
             "labels": tuple(labels(found, peak / 1e12)),
             "path": tuple({"x": x, "y": y, "batch": batch} for batch, x, y in path(replace(setting, batch=1))),
-            "handled": tuple({"x": one.intensity, "y": one.rate} for one in found if one.name == HANDLED),
+            "handled": tuple(
+                {"x": one.intensity, "y": one.rate, "share": one.seconds / total}
+                for one in found
+                if one.name == HANDLED
+            ),
             "ridge": ({"text": f"{peak / 1e12:,.0f} TFLOP/s, {chip.bandwidth / 1e12:.2f} TB/s: ridge at {ridge:.0f}"},),
         },
         headline=live.Figure("Least time spent under the memory roof", f"{100 * waiting:.0f}", "%"),
@@ -283,7 +287,10 @@ ACT = live.Act(
     ),
     compute=compute,
     reveal=None,
-    charts={"roofline": "One layer under the roofline"},
+    charts={
+        "roofline": "One layer under the roofline: a circle is as large as its share of the time, "
+        "gray dots are the ringed one's other batches"
+    },
     hands=(
         live.Handle("roofline", "handled", "batch", along="path", value="batch"),
         live.Segments("roofline", "points", "operation", "text"),

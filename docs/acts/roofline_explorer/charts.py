@@ -26,7 +26,8 @@ def roofline() -> Any:
 
     x = alt.X("x:Q", scale=x_scale, axis=x_axis)
     hue = alt.Color("bound:N", scale=alt.Scale(domain=list(BOUNDS), range=list(BOUNDS.values())), legend=None)
-    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[40, 900]), legend=None)
+    areas = alt.Scale(domain=[0, 1], range=[40, 900])
+    size = alt.Size("share:Q", scale=areas, legend=None)
     points = rows("points").mark_circle(opacity=1, stroke=SURFACE, strokeWidth=1.5)
     right, left = (rows("labels").transform_filter(f"datum.bound == '{bound}'") for bound in ("memory", "compute"))
     text: dict[str, Any] = {"fontSize": SIZE, "fill": INK, "baseline": "middle"}
@@ -37,14 +38,15 @@ def roofline() -> Any:
             points.encode(x=x, y=y("y"), fill=hue, size=size).properties(name="points"),
             rows("path").mark_circle(size=9, fill=MUTED).encode(x=x, y=y("y")).properties(name="path"),
             rows("handled")
-            .mark_point(size=320, stroke=INK, strokeWidth=1.5, fill="transparent")
-            .encode(x=x, y=y("y"))
+            .transform_calculate(around="datum.share + 0.3")
+            .mark_point(stroke=INK, strokeWidth=1.5, fill="transparent")
+            .encode(x=x, y=y("y"), size=alt.Size("around:Q", scale=areas, legend=None))
             .properties(name="handled"),
             right.mark_text(align="left", dx=9, **text).encode(x=x, y=y("at"), text="text:N"),
             left.mark_text(align="right", dx=-4, **text).encode(x=x, y=y("at"), text="text:N"),
-            rows("ridge").mark_text(align="left", x=4, y=8, fontSize=SIZE, fill=MUTED).encode(text="text:N"),
+            rows("ridge").mark_text(align="left", x=34, y=-10, fontSize=SIZE, fill=MUTED).encode(text="text:N"),
         ),
-        380,
+        310,
         left=48,
         right=8,
         top=26,

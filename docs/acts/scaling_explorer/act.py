@@ -195,7 +195,7 @@ ACT = live.Act(
     reveal=None,
     charts={
         "efficiency": "Efficiency over the number of GPUs",
-        "step": "Communication: unseen (below), added (blue, above)",
+        "step": "Communication: hidden (below), added (blue, above)",
     },
     can_fail=True,
 )

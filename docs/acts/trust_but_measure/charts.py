@@ -10,13 +10,9 @@ from docs.acts.drawing import HATCH, INK, MUTED, SIZE, SURFACE, color, framed, p
 
 KINDS = {
     "counted": MUTED,
-    "residual": "var(--il-memory)",
-    "norms": "var(--il-memory-2)",
-    "gelu": "var(--il-activation)",
-    "scores": "var(--il-memory-3)",
-    "loss": "var(--il-optimizer)",
-    "rest": "var(--il-control)",
+    **dict.fromkeys(("residual", "norms", "gelu", "scores", "loss", "rest"), "var(--il-activation)"),
 }
+"""All are activations; gray are those that the textbook counts."""
 ROW, HEAD = 29, 24
 """Pixels: from box to box, and above the first for the columns' names."""
 ROWS = 6
@@ -105,7 +101,11 @@ def _counts() -> list[Any]:
     hatched = rows("guess").mark_rect(fill=HATCH, stroke=INK, strokeDash=[4, 3], strokeWidth=1.5)
     gap = rows("gap").mark_rule(stroke=INK, strokeWidth=1.5)
     diamond = rows("book").mark_point(shape="diamond", size=110, strokeWidth=2, stroke=INK, fill=SURFACE, opacity=1)
+    # All that could be tapped, for the reader's bar to fill, while nothing else is told.
+    track = {**bar(0), "x": place(0, alt.X), "x2": alt.X2Datum(100)}
     return [
+        rows("waiting").mark_rect(fill="transparent", stroke="var(--il-border)").encode(**track),
+        said("waiting", 1, place(0, alt.X), align="left"),
         hatched.encode(**bar(0)),
         said("guess", 0, place(0, alt.X), align="left"),
         rows("engine").mark_rect(fill="var(--il-activation)").encode(**bar(1)).properties(name="engine"),
@@ -123,8 +123,8 @@ def _counts() -> list[Any]:
 
 def tensors() -> Any:
     """A bar per kind of tensor with its name above; what the textbook counts is gray."""
-    order = alt.EncodingSortField("share", order="descending")
-    y = alt.Y("kind:N", sort=order, axis=None, scale=alt.Scale(domain=list(KINDS), paddingInner=0.2))
+    # In the order of the rows. A kind that a setting does not have leaves no hole.
+    y = alt.Y("kind:N", sort=None, axis=None, scale=alt.Scale(paddingInner=0.2))
     x = alt.X("share:Q", axis=None, scale=alt.Scale(domain=[0, 100]))
     bar = rows("kinds").mark_bar(size=12, yOffset=8)
     name = rows("kinds").mark_text(align="left", baseline="middle", dy=-7, fontSize=SIZE, fill=INK, x=0)

@@ -84,12 +84,10 @@ def written(configuration: Configuration) -> dict[str, str]:
     return {name: size(shown[name] * unit if amount >= 0.1 * unit else amount) for name, amount in exact.items()}
 
 
-def shares(configuration: Configuration, digits: int) -> dict[str, float]:
-    """The share of each kind in percent, as it is shown; together they are 100."""
+def shares(configuration: Configuration) -> dict[str, float]:
+    """The share of each kind in percent. Each is rounded for itself, so that a reader who divides finds it again."""
     whole = engine_count(configuration)
-    return live.adding_up(
-        {name: 100 * amount / whole for name, amount in kept(configuration).items()}, 100, digits=digits
-    )
+    return {name: 100 * amount / whole for name, amount in kept(configuration).items()}
 
 
 def gap_factor(configuration: Configuration) -> float:

@@ -67,7 +67,7 @@ def count_table(configuration: Configuration, values: list[tuple[live.MeasuredRe
 
 def tensors_table(configuration: Configuration) -> live.Table:
     """Every kind of tensor, and whether the textbook counts it."""
-    part = shares(configuration, 1)
+    part = shares(configuration)
     rows = [
         {
             "a": GROUPS[name],

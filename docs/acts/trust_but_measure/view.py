@@ -9,7 +9,7 @@ from ironlaw import GB
 
 from .block import BOXES, given, kept_of, sizes
 from .configurations import Configuration, configurations, measured
-from .counts import GROUPS, engine_count, kept, shares, size, textbook, written
+from .counts import GROUPS, engine_count, shares, size, textbook, written
 from .question import HUNTED, SCALE
 from .tables import block_table, closed_table, count_table, tensors_table
 
@@ -38,6 +38,7 @@ def compute(state: live.State) -> live.View:
             "dots": tuple({"at": 100 * value / full} for _, value in found) if told else (),
             "gap": gap(said, exact, full) if told and said is not None else (),
             "book": ({"at": 100 * book / full, "text": book_text(book, exact)},) if told else (),
+            "waiting": () if told else ({"text": "PyTorch's bar and the textbook's ◇ open with the reveal"},),
             "kinds": tuple(kinds(configuration)) if told else (),
             "closed": () if told else ({"text": "opens with the reveal"},),
         },
@@ -141,8 +142,6 @@ def measured_words(found: list[tuple[live.MeasuredRecord, float]]) -> str:
 
 def kinds(configuration: Configuration) -> Iterator[live.Row]:
     """A bar per kind of tensor, in percent of what is kept."""
-    total = engine_count(configuration)
-    for name, amount in kept(configuration).items():
-        share = 100 * amount / total
-        text = f"{written(configuration)[name]}, {shares(configuration, 0)[name]:.0f} %"
+    for name, share in shares(configuration).items():
+        text = f"{written(configuration)[name]}, {share:.0f} %"
         yield {"kind": name, "share": share, "title": GROUPS[name], "text": text}

@@ -4,9 +4,9 @@ from book.runs import compared, finish, losses, seeds_of, told
 from explorable.figures.drawing import Drawing
 
 RUNS = {
-    "batch-128-8x": ("limit", "-", "batches of 128, 8 × the rate"),
+    "batch-128-8x": ("compute", "-", "batches of 128, 8 × the rate"),
     "batch-128-8x-warmup": ("memory", "--", "the same after a warm-up"),
-    "batch-128-8x-warmup-clipped": ("compute", "-", "the same after a warm-up, with clipping"),
+    "batch-128-8x-warmup-clipped": ("fg", "-", "the same after a warm-up, with clipping"),
 }
 BLOCK = compared("failures", "failure-linear-scaling")
 CONTROLS = (seeds_of(BLOCK),)

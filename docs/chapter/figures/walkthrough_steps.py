@@ -39,7 +39,7 @@ def draw() -> Drawing:
         verdict = estimate(setup("gpt2-xl", CHIP, batch=batch, micro_batches=pieces, update="fused", **change)).verdict
         words = f"{size:.1f} GB, {VERDICTS[verdict]}" if fits else f"{size:.0f} GB, {size / room:.1f} times the card"
         bar(above, row, (("optimizer", static), ("activation", size - static)), fits)
-        bar(below, row, (("compute", step.compute), ("data", step.total - step.compute)), fits)
+        bar(below, row, (("compute", step.compute), ("memory", step.total - step.compute)), fits)
         label(above, row, name, words)
         label(below, row, name, f"{step.total:.2f} s")
         said.append(
@@ -51,7 +51,7 @@ def draw() -> Drawing:
     below.set_xlabel("s per step, predicted")
     for axes, inks in (
         (above, {"weights, gradients, states": "optimizer", "activations and the rest": "activation"}),
-        (below, {"arithmetic": "compute", "waiting for memory, launches": "data"}),
+        (below, {"arithmetic": "compute", "waiting for memory, launches": "memory"}),
     ):
         for words, ink in inks.items():
             axes.barh(0, 0, color=INK[ink], label=words)

@@ -12,6 +12,9 @@ from markdown.util import AtomicString
 from explorable.measured import wrong
 from explorable.measured.errors import MeasuredError
 
+SENTENCE = 24
+"""Letters in a cell from which on it is read as a sentence, or a name of several words."""
+
 
 def element(tag: str, *children: Element | str, **attributes: str) -> Element:
     """An element with text and elements as children. `class_` and `aria_label` stand for `class` and `aria-label`."""
@@ -34,7 +37,14 @@ def linked(text: str, href: str, **attributes: str) -> Element:
 
 
 def scrolled(table: Element, name: str) -> Element:
-    """A table that a narrow screen scrolls sideways, also by keyboard: so it takes the focus and has a name."""
+    """A table that a narrow screen scrolls sideways, also by keyboard: so it takes the focus and has a name.
+
+    The heads of columns that hold sentences say so, for a style that keeps those from becoming too narrow.
+    """
+    rows = [row for row in table.iter("tr") if not any("colspan" in cell.attrib for cell in row)]
+    for head, *cells in zip(*rows, strict=False):
+        if max((len("".join(cell.itertext())) for cell in cells), default=0) > SENTENCE:
+            head.set("class", f"{head.get('class', '')} il-measured-table__prose".strip())
     return element("div", table, class_="il-measured-table__scroll", role="region", tabindex="0", aria_label=name)
 
 

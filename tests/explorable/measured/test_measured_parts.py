@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from explorable.measured.tables.plot import tick_labels
+from explorable.measured.tables.table import readable
 from gpu_bench.record.derive import derive
 from tests.explorable.measured.made import ROOT, Site, document, with_points
 from tests.explorable.measured.test_measured_site import rows, text
@@ -286,3 +287,9 @@ def test_where_a_column_more_does_not_fit_the_device_stands_beside_the_name(site
 def test_named_positions_of_many_bytes_have_binary_prefixes() -> None:
     assert tick_labels([1.0, 2.0, 1024.0]) == ["1", "2", "1,024"]
     assert tick_labels([65536.0, 2.0**20, 2.0**32]) == ["64 Ki", "1 Mi", "4 Gi"]
+
+
+def test_the_bytes_in_a_name_are_written_as_the_axis_of_a_plot_writes_them() -> None:
+    assert readable("copy 4294967296 B") == "copy 4\u00a0GiB"
+    assert readable("copy 65536 B, rows of 8") == "copy 64\u00a0KiB, rows of 8"
+    assert readable("2 x 512 B") == "2 x 512 B"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from explorable.book import current
 from explorable.measured.errors import MeasuredError, NullError
 from explorable.measured.tables.options import Column
-from explorable.measured.values.quantities import Format, show, unit_text
-from explorable.measured.values.recorded import Record, described
+from explorable.measured.values.quantities import Format, quantity, show, unit_text
+from explorable.measured.values.recorded import Leaf, Record, described
 
 ABSENT = "—"
 """What stands where a record has no value."""
@@ -75,7 +76,16 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
     made = _number(leaf.quantity(), form)
     if leaf.n is None or not column.spread:
         return made
-    return replace(made, text=f"{made.text}\u00a0±\u00a0{leaf.spread(form)}", n=leaf.n)
+    return replace(made, text=_spread(made, leaf, form), n=leaf.n)
+
+
+def _spread(made: Cell, leaf: Leaf, form: Format) -> str:
+    """A number and its spread. Of a spread of hundreds two digits are enough, and as many of the number."""
+    width = 0.0 if leaf.iqr is None else show(quantity(leaf.iqr / 2, leaf.unit or "1"), form).value
+    if width < 100 or made.value is None:
+        return f"{made.text}\u00a0±\u00a0{leaf.spread(form)}"
+    places = 1 - math.floor(math.log10(width))
+    return "\u00a0±\u00a0".join(f"{round(number, places):,.0f}" for number in (made.value, width))
 
 
 def _derived(line: Line, column: Column, first: Line) -> Cell:

@@ -75,11 +75,13 @@ def tick_labels(positions: Sequence[float]) -> list[str]:
     """Labels of named positions: with binary prefixes where the largest would have seven digits and more."""
     if positions[-1] < 1e6:
         return [f"{x:,g}" for x in positions]
-    powers = [min(3, max(0, int(x).bit_length() - 1) // 10) for x in positions]
-    return [
-        f"{x / 1024**power:,g} {('', 'Ki', 'Mi', 'Gi')[power]}".strip()
-        for x, power in zip(positions, powers, strict=True)
-    ]
+    return [binary(x) for x in positions]
+
+
+def binary(x: float) -> str:
+    """A number with a binary prefix: `4 Gi`."""
+    power = min(3, max(0, int(x).bit_length() - 1) // 10)
+    return f"{x / 1024**power:,g} {('', 'Ki', 'Mi', 'Gi')[power]}".strip()
 
 
 def _ink(number: int) -> str:

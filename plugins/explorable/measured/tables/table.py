@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
@@ -10,7 +11,7 @@ from explorable.book import current
 from explorable.measured.markup import Links, element, scrolled
 from explorable.measured.tables.cells import Filled, Line, fill, position
 from explorable.measured.tables.options import MOST_COLUMNS, Column, OptionError, TableOptions
-from explorable.measured.tables.plot import Series, draw
+from explorable.measured.tables.plot import Series, binary, draw
 from explorable.measured.tables.waiting import EMPTY
 from explorable.measured.values.recorded import Record, Records, command, ended, plan
 from explorable.shared.errors import nearest
@@ -81,7 +82,12 @@ def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
     parts = record.at(place)
     if isinstance(parts, Mapping):
         return [Row(record.case, key, Line(record, f"{place}.{key}.")) for key in parts]
-    return [Row(record.case, str(part[name]), Line(record, f"{place}.{i}.")) for i, part in enumerate(parts)]
+    return [Row(record.case, readable(str(part[name])), Line(record, f"{place}.{i}.")) for i, part in enumerate(parts)]
+
+
+def readable(label: str) -> str:
+    """The name of a part with its bytes as the axis of a plot has them: `copy 4 GiB`."""
+    return re.sub(r"\b(\d{4,}) B\b", lambda found: f"{binary(int(found[1]))}B".replace(" ", "\u00a0"), label)
 
 
 def build(options: TableOptions, suite: str, records: Records, links: Links) -> Element:

@@ -28,7 +28,7 @@ _UNIT = re.compile(rf"{_FACTOR}(?:\s*[*/]\s*{_FACTOR}){{0,9}}")
 """Products of names and small powers. The registry would evaluate any arithmetic: `9**9**9**9` for hours."""
 _PURE = {"count": "1", "x": "1"}
 """Ways to write a pure number that are not units."""
-_SUFFIX = {"count": "", "1": "", "x": "×"}
+_SUFFIX = {"count": "", "1": "", "x": "×", "1/s": "/s"}
 _SPEC = re.compile(r"(?P<sign>\+?)(?P<comma>,?)(?:\.(?P<digits>\d{1,2}))?(?P<kind>[fgd])")
 _LONGEST = 60
 """Characters of a wrong unit that a message quotes."""
@@ -104,8 +104,8 @@ class Shown:
 
 
 def glue(text: str, unit: str) -> str:
-    """A number and its printed unit with a space that does not break between them; `×` needs no space."""
-    return text + unit if unit in ("", "×") else f"{text}\u00a0{unit}"
+    """A number and its printed unit with a space that does not break between them; `×` and `/s` need none."""
+    return text + unit if unit in ("", "×", "/s") else f"{text}\u00a0{unit}"
 
 
 def parse_format(text: str) -> Format:
