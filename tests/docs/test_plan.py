@@ -99,6 +99,8 @@ def test_the_bill_of_the_nearest_public_run_lies_outside_the_band_and_is_the_lar
     assert "Right." in accepted
     assert 1.05 * float(accepted.split(" to ")[-1].strip(".\n")) < bill
     assert "Too large." in answered(BY_HAND | {"hide": 1, "bill": 1.01 * bill})["bill"]
+    least = float(accepted.split(" says ")[-1].split(" to ")[0])
+    assert "Too small." in answered(BY_HAND | {"hide": 1, "bill": 0.94 * least})["bill"]
 
 
 def test_the_layout_of_the_plan_fits_by_few_runs_and_zero_1_would_not_be_sure() -> None:
