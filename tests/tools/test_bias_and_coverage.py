@@ -31,7 +31,7 @@ def test_the_home_page_says_how_many_predicted_times_are_too_short() -> None:
 
 def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
     alone = next(r for r in regimes(experience().judged) if r.what == "1 device")
-    assert f"held {alone.coverage:.0%} on 1 device, " in (PARTS["coverage"]().text or "")
+    assert f"held {100 * alone.coverage:.0f}\N{NO-BREAK SPACE}% on 1 device, " in (PARTS["coverage"]().text or "")
     assert "/// accuracy | coverage\n" in (ROOT / "docs/plan/index.md").read_text("utf-8")
 
 

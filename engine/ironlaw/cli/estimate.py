@@ -131,7 +131,7 @@ def _experience(found: Estimate) -> Iterator[str]:
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
         ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
         ("needed", seen.needed, 1e-9, "GB"),
-        ("shown by the driver", seen.device_total, 1e-9, "GB"),
+        ("process", seen.device_total, 1e-9, "GB"),
     )
     rows = [
         (

@@ -76,7 +76,7 @@ def test_the_command_line_gives_the_expected_values_beside_the_physics(capsys: p
     few = capsys.readouterr().out
     assert "Expected, by published runs" in few
     assert "needed" in few
-    assert "shown by the driver" in few
+    assert "process" in few
 
 
 @given(st.sampled_from(list_models()), st.sampled_from(list_accelerators()), st.sampled_from([1, 16]))
