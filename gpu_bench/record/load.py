@@ -75,8 +75,9 @@ def _refused(name: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise RecordError(f"the name {next(name for name in names if names.count(name) > 1)!a} is given twice")
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise RecordError(f"the name {twice[:80]!a} is given twice")
     return found
 
 
