@@ -84,6 +84,8 @@ def test_a_setting_that_no_machine_could_have_is_refused(name: str, value: float
         (b"\xff\xfe", "not valid JSON"),
         (b"[]", "not a JSON object"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "not valid JSON"),
+        (b'{"schema_version": 4, "case": {"kind": ["x"]}}', "at /"),
+        (b'{"schema_version": 4, "case": {"kind": {"a": 1}}}', "at /"),
         (b'{"schema_version": 2}', "at /schema_version: 2 is too small; allowed: 4 or more"),
     ],
 )
