@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
-from ironlaw import EngineError
+from ironlaw import EngineError, model
 from ironlaw.cli import main
 from ironlaw.models import from_config
 from ironlaw.models.checkpoints import audit, read_header
@@ -112,3 +113,28 @@ def test_a_header_of_any_model_is_counted_without_one(tmp_path: Path, capsys: py
     assert "1,009 elements of 5 tensors" in capsys.readouterr().out
     assert main(["audit", "--tensors", str(file), "--hidden", "8"]) == 2
     assert "--layers is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shapes", [[[1]] * 20_000, [[size] for size in range(20_000)], [[1, 768]] * 20_000])
+def test_many_tensors_that_no_model_has_are_held_against_it_at_once(shapes: list[list[int]]) -> None:
+    """Not by every two and every three of them."""
+    started = time.process_time()
+    names = [f"{where}{number}" for number in range(len(shapes)) for where in ("", "h.0.")]
+    found = audit(read_header(dict(zip(names, shapes * 2, strict=True))), model("gpt2"))
+    assert len(found.unexplained) > len(shapes)
+    assert time.process_time() - started < 10
+
+
+def test_tensors_kept_apart_are_explained_by_one_that_has_all_of_them() -> None:
+    gpt2 = model("gpt2")
+    joined = {
+        p.name.replace("*", str(layer)): list(p.shape) for p in gpt2.parameter_tensors for layer in range(p.count)
+    }
+    apart: dict[str, Any] = {}
+    for name, shape in joined.items():
+        sizes = (768, 1024, 512) if 2304 in shape else ()
+        apart |= {f"{name}.{size}": [size if one == 2304 else one for one in shape] for size in sizes} or {name: shape}
+    assert len(apart) == len(joined) + 2 * 2 * 12
+    for header in (joined, apart):
+        found = audit(read_header(header), gpt2)
+        assert (found.unexplained, found.absent) == ((), ())
