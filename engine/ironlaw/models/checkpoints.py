@@ -10,12 +10,13 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
 from typing import Any
 
+from ironlaw.core.contents import require_regular
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Count
 from ironlaw.models.config_json import read_json
@@ -23,6 +24,8 @@ from ironlaw.models.transformer import Transformer, layer_parameters
 
 LONGEST_HEADER = 100_000_000
 """Bytes of the longest header that the safetensors format allows."""
+MOST_DIMENSIONS, MOST_ELEMENTS = 16, 2**63
+"""What no tensor of any framework has more of."""
 MOST_SIZES = 32
 """Sizes of tensors of one layer among which three are looked for that another file keeps as one: query, key, value."""
 
@@ -63,20 +66,30 @@ def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str,
         names = sorted(name for name in os.listdir(path) if name.endswith(".safetensors"))  # noqa: PTH208
         if not names:
             raise EngineError("tensors", path, "a folder with safetensors files")
-        return {key: shape for name in names for key, shape in read_header(os.path.join(path, name)).items()}  # noqa: PTH118
+        return _all_shapes(path, names)
     if path.endswith(".safetensors"):
         return _shapes(_binary_header(path))
-    found = read_json(path, LONGEST_HEADER)
-    if "weight_map" in found:
-        folder = os.path.dirname(path)  # noqa: PTH120
-        files = sorted(set(found["weight_map"].values()))
-        return {key: shape for name in files for key, shape in read_header(os.path.join(folder, name)).items()}  # noqa: PTH118
-    return _shapes(found)
+    found = read_json(path, LONGEST_HEADER, "tensors")
+    if "weight_map" not in found:
+        return _shapes(found)
+    files = found["weight_map"]
+    for name in files.values() if isinstance(files, dict) else [[files]]:
+        # Of another folder, or another index, an index says nothing.
+        if not (isinstance(name, str) and re.fullmatch(r"[^/\\]+\.safetensors", name)):
+            raise EngineError("weight_map", name, "the name of a safetensors file beside it")
+    return _all_shapes(os.path.dirname(path), sorted(set(files.values())))  # noqa: PTH120
+
+
+def _all_shapes(folder: str, names: Iterable[str]) -> dict[str, Shape]:
+    """The tensors of several safetensors files of a folder."""
+    headers = (_binary_header(os.path.join(folder, name)) for name in names)  # noqa: PTH118
+    return {key: shape for header in headers for key, shape in _shapes(header).items()}
 
 
 def _binary_header(path: str) -> Mapping[str, Any]:
     """The JSON at the beginning of a safetensors file, whose length the first eight bytes say."""
     try:
+        require_regular(path)
         with open(path, "rb") as file:  # noqa: PTH123
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= LONGEST_HEADER:
@@ -102,8 +115,15 @@ def _shapes(header: Mapping[str, Any]) -> dict[str, Shape]:
         if name == "__metadata__":
             continue
         shape = entry.get("shape") if isinstance(entry, Mapping) else entry
-        if not isinstance(shape, list | tuple) or not all(type(size) is int and size >= 0 for size in shape):
-            raise EngineError("tensors", {name: entry}, "a name with a shape")
+        if not (
+            name.isprintable()
+            and isinstance(shape, list | tuple)
+            and len(shape) <= MOST_DIMENSIONS
+            and all(type(size) is int and size >= 0 for size in shape)
+            and prod(shape) < MOST_ELEMENTS
+        ):
+            allowed = f"a name with a shape, printable, of at most {MOST_DIMENSIONS} sizes, below 2**63 elements"
+            raise EngineError("tensors", {name: entry}, allowed)
         shapes[name] = tuple(shape)
     return shapes
 
@@ -144,8 +164,8 @@ def count_elements(tensors: Mapping[str, Shape]) -> Count:
 
 
 def layer_of(name: str) -> int:
-    """The number of the layer that a tensor is of, the first in its name; -1 where there is none."""
-    found = re.search(r"(?:^|\.)(\d+)\.", name)
+    """The number of the layer that a tensor is of, the first of up to ten digits in its name; -1 where none is."""
+    found = re.search(r"(?:^|\.)(\d{1,10})\.", name)
     return int(found[1]) if found else -1
 
 
