@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ironlaw.core.contents import LARGEST, NoFileError, TooLargeError, content, ending
+from ironlaw.core.contents import NoFileError, TooLargeError, content, ending
 
 
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
