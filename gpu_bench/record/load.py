@@ -75,8 +75,9 @@ def _refused(name: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise RecordError(f"the name {next(name for name in names if names.count(name) > 1)!a} is given twice")
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise RecordError(f"the name {twice[:80]!a} is given twice")
     return found
 
 
@@ -111,8 +112,8 @@ def _one_line(text: str) -> str:
 def _current(document: dict[str, Any]) -> dict[str, Any]:
     """The document with defaults of the settings that it did not know yet, of its case and of its runs."""
     case, arms = document.get("case"), document.get("arms")
-    if isinstance(case, dict) and case.get("kind") in KINDS:
-        document["case"] = {**_defaults(KINDS[case["kind"]].case), **case}
+    if isinstance(case, dict) and isinstance(kind := case.get("kind"), str) and kind in KINDS:
+        document["case"] = {**_defaults(KINDS[kind].case), **case}
     if isinstance(arms, dict) and isinstance(arms.get("runs"), dict) and "worse" not in arms:
         for run in arms["runs"].values():
             if isinstance(run, dict) and isinstance(run.get("settings"), dict):

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TextIO
 
 from ironlaw.cli.errors import UsageError, closest, in_options, quoted
 from ironlaw.core.errors import EngineError
@@ -24,6 +25,8 @@ COMMANDS = {
     "list": "models, gpus, optimizers, precisions and links by name",
 }
 HELP = ("-h", "--help")
+STOPPED = 130
+"""The exit code of what is stopped from the keyboard, as shells count."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,26 +40,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(words)
         finally:  # also behind --help, which leaves by an exception
             sys.stdout.flush()
+    except KeyboardInterrupt:
+        return STOPPED
     except UsageError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _refuse(str(error))
     except EngineError as error:
         from ironlaw.cli.options import OPTIONS
 
-        print(f"error: {error.worded(in_options(OPTIONS.values()))}", file=sys.stderr)
-        return 2
+        return _refuse(error.worded(in_options(OPTIONS.values())))
     except BrokenPipeError:
         # The reader of the output has closed it, e.g. `| head`. Python would complain again when it flushes at exit.
-        _discard_output()
+        _discard(sys.stdout)
         return 0
-    except OSError as error:
-        _discard_output()
-        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
-        return 2
+    except (OSError, UnicodeEncodeError) as error:
+        _discard(sys.stdout)
+        return _refuse(f"the output cannot be written: {getattr(error, 'strerror', error)}")
 
 
-def _discard_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _refuse(why: str) -> int:
+    """Say why, where that can be written."""
+    try:
+        print(f"error: {why}", file=sys.stderr)
+    except OSError:
+        _discard(sys.stderr)
+    return 2
+
+
+def _discard(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(words: list[str]) -> int:

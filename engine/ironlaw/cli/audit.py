@@ -10,7 +10,8 @@ from ironlaw.cli.configurations import read_model
 from ironlaw.cli.errors import UsageError
 from ironlaw.cli.options import CONFIG, MODEL, SHAPE, Option, a_file
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import heading, section, table
+from ironlaw.cli.tables import heading, section, table, visible
+from ironlaw.core.errors import EngineError
 from ironlaw.models.checkpoints import Audit, Shape, audit, count_elements, layer_of, read_header
 from ironlaw.models.transformer import Transformer
 
@@ -25,7 +26,10 @@ def run(words: Sequence[str]) -> int:
     values = parser.parse(words)
     if "tensors" not in values:
         raise UsageError("--tensors is missing; allowed: a path")
-    header = read_header(values["tensors"])
+    try:
+        header = read_header(values["tensors"])
+    except EngineError as error:
+        raise error.named({"tensors": TENSORS.flag}) from None
     if not any(option.argument in values for option in (MODEL, CONFIG, *SHAPE)):
         show(values, lambda: _data(header), _counted(header))
         return 0
@@ -70,7 +74,7 @@ def _lines(model: Transformer, found: Audit) -> Iterator[str]:
     )
     for title, tensors in parts:
         if tensors:
-            rows = [(name, " x ".join(map(str, shape))) for name, shape in tensors]
+            rows = [(visible(name), " x ".join(map(str, shape))) for name, shape in tensors]
             yield section(title, table(rows, ("tensor", "shape")))
     if not (found.unexplained or found.absent):
         yield "Every tensor is explained."

@@ -31,9 +31,10 @@ def content(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
         most: Bytes that it may hold.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: It cannot be read, or is no regular file.
         TooLargeError: It holds more.
     """
+    require_regular(path)
     with open(path, "rb") as file:  # noqa: PTH123  # pathlib would take longer to import than most files to read
         found = file.read(most + 1)
     if len(found) > most:

@@ -92,7 +92,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 
         # A file's own name for a model may be a path, which travels no further.
         kind = config.get("model_type")
-        name = values.model(config.get("_name_or_path")) or (kind if kind in FAMILIES else "model")
+        named = kind if isinstance(kind, str) and kind in FAMILIES else "model"
+        name = values.model(config.get("_name_or_path")) or named
         words["model"] = from_config(config, str(name))
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
     assumed += _by_default(facts, silent - given.keys())

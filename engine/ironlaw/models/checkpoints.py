@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, product
 from math import prod
 from typing import Any
 
+from ironlaw.core.contents import require_regular
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Count
 from ironlaw.models.config_json import read_json
@@ -23,8 +24,10 @@ from ironlaw.models.transformer import Transformer, layer_parameters
 
 LONGEST_HEADER = 100_000_000
 """Bytes of the longest header that the safetensors format allows."""
-MOST_JOINED = 3
-"""Tensors that one file keeps apart and another as one: query, key and value."""
+MOST_DIMENSIONS, MOST_ELEMENTS = 16, 2**63
+"""What no tensor of any framework has more of."""
+MOST_SIZES = 32
+"""Sizes of tensors of one layer among which three are looked for that another file keeps as one: query, key, value."""
 
 Shape = tuple[int, ...]
 
@@ -63,20 +66,30 @@ def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str,
         names = sorted(name for name in os.listdir(path) if name.endswith(".safetensors"))  # noqa: PTH208
         if not names:
             raise EngineError("tensors", path, "a folder with safetensors files")
-        return {key: shape for name in names for key, shape in read_header(os.path.join(path, name)).items()}  # noqa: PTH118
+        return _all_shapes(path, names)
     if path.endswith(".safetensors"):
         return _shapes(_binary_header(path))
-    found = read_json(path, LONGEST_HEADER)
-    if "weight_map" in found:
-        folder = os.path.dirname(path)  # noqa: PTH120
-        files = sorted(set(found["weight_map"].values()))
-        return {key: shape for name in files for key, shape in read_header(os.path.join(folder, name)).items()}  # noqa: PTH118
-    return _shapes(found)
+    found = read_json(path, LONGEST_HEADER, "tensors")
+    if "weight_map" not in found:
+        return _shapes(found)
+    files = found["weight_map"]
+    for name in files.values() if isinstance(files, dict) else [[files]]:
+        # Of another folder, or another index, an index says nothing.
+        if not (isinstance(name, str) and re.fullmatch(r"[^/\\]+\.safetensors", name)):
+            raise EngineError("weight_map", name, "the name of a safetensors file beside it")
+    return _all_shapes(os.path.dirname(path), sorted(set(files.values())))  # noqa: PTH120
+
+
+def _all_shapes(folder: str, names: Iterable[str]) -> dict[str, Shape]:
+    """The tensors of several safetensors files of a folder."""
+    headers = (_binary_header(os.path.join(folder, name)) for name in names)  # noqa: PTH118
+    return {key: shape for header in headers for key, shape in _shapes(header).items()}
 
 
 def _binary_header(path: str) -> Mapping[str, Any]:
     """The JSON at the beginning of a safetensors file, whose length the first eight bytes say."""
     try:
+        require_regular(path)
         with open(path, "rb") as file:  # noqa: PTH123
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= LONGEST_HEADER:
@@ -102,8 +115,15 @@ def _shapes(header: Mapping[str, Any]) -> dict[str, Shape]:
         if name == "__metadata__":
             continue
         shape = entry.get("shape") if isinstance(entry, Mapping) else entry
-        if not isinstance(shape, list | tuple) or not all(type(size) is int and size >= 0 for size in shape):
-            raise EngineError("tensors", {name: entry}, "a name with a shape")
+        if not (
+            name.isprintable()
+            and isinstance(shape, list | tuple)
+            and len(shape) <= MOST_DIMENSIONS
+            and all(type(size) is int and size >= 0 for size in shape)
+            and prod(shape) < MOST_ELEMENTS
+        ):
+            allowed = f"a name with a shape, printable, of at most {MOST_DIMENSIONS} sizes, below 2**63 elements"
+            raise EngineError("tensors", {name: entry}, allowed)
         shapes[name] = tuple(shape)
     return shapes
 
@@ -118,25 +138,23 @@ def audit(tensors: Mapping[str, Shape], model: Transformer) -> Audit:
         tensors: From `read_header`.
         model: The model that its configuration describes.
     """
-    there: dict[int, list[tuple[str, Shape]]] = {}
+    there: dict[int, dict[str, Shape]] = {}
     for name, shape in _experts_joined(tensors).items():
-        there.setdefault(layer_of(name), []).append((name, shape))
-    expected: dict[int, list[tuple[str, Shape]]] = {-1: []}
-    for p in model.parameter_tensors:
-        if not p.name.startswith("blocks."):
-            expected[-1].append((p.name, p.shape))
+        there.setdefault(layer_of(name), {})[name] = shape
+    expected = {-1: {p.name: p.shape for p in model.parameter_tensors if not p.name.startswith("blocks.")}}
     if model.tied:
-        expected[-1].append(("lm_head.weight", (model.vocab, model.hidden)))
+        expected[-1]["lm_head.weight"] = (model.vocab, model.hidden)
     kinds = [layer for layer, count in model.stack for _ in range(count)]
     for number, layer in enumerate(kinds):
         named = layer_parameters(model.hidden, layer)
-        expected[number] = [(f"blocks.{number}.{p.name}", p.shape) for p in named]
+        expected[number] = {f"blocks.{number}.{p.name}": p.shape for p in named}
     unexplained: list[tuple[str, Shape]] = []
     absent: list[tuple[str, Shape]] = []
     for number in sorted({*there, *expected}):
-        more, less = _compared(there.get(number, []), expected.get(number, []))
-        unexplained += more
-        absent += [(name, shape) for name, shape in less if not (model.tied and name == "lm_head.weight")]
+        more, less = there.get(number, {}), expected.get(number, {})
+        _compare(more, less)
+        unexplained += more.items()
+        absent += [(name, shape) for name, shape in less.items() if not (model.tied and name == "lm_head.weight")]
     return Audit(count_elements(tensors), model.parameters, tuple(unexplained), tuple(absent))
 
 
@@ -146,8 +164,8 @@ def count_elements(tensors: Mapping[str, Shape]) -> Count:
 
 
 def layer_of(name: str) -> int:
-    """The number of the layer that a tensor is of, the first in its name; -1 where there is none."""
-    found = re.search(r"(?:^|\.)(\d+)\.", name)
+    """The number of the layer that a tensor is of, the first of up to ten digits in its name; -1 where none is."""
+    found = re.search(r"(?:^|\.)(\d{1,10})\.", name)
     return int(found[1]) if found else -1
 
 
@@ -162,53 +180,51 @@ def _experts_joined(tensors: Mapping[str, Shape]) -> dict[str, Shape]:
     return joined
 
 
-def _same(a: Shape, b: Shape) -> bool:
-    return sorted(a) == sorted(b)
+def _compare(left: dict[str, Shape], right: dict[str, Shape]) -> None:
+    """Take off both sides what they share: equal shapes first, then several of one that make up one of the other."""
+    twins = _by_shape(right)
+    for name, shape in tuple(left.items()):
+        if twins[(one := tuple(sorted(shape)))]:
+            del left[name], right[twins[one].pop()]
+    for many, whole in ((left, right), (right, left)):
+        beside: dict[Shape, dict[int, list[str]]] = defaultdict(dict)
+        for shape, names in _by_shape(many).items():
+            for size in shape:
+                beside[_without(shape, size)][size] = names
+        for name, shape in tuple(whole.items()):
+            if parts := _making_up(shape, beside):
+                del whole[name]
+            for part in parts:
+                del many[part]
 
 
-def _compared(
-    mine: list[tuple[str, Shape]], theirs: list[tuple[str, Shape]]
-) -> tuple[list[tuple[str, Shape]], list[tuple[str, Shape]]]:
-    """What neither side has of the other: equal shapes first, then several of one that make up one of the other."""
-    left, right = list(mine), list(theirs)
-    for entry in mine:
-        twin = next((other for other in right if _same(entry[1], other[1])), None)
-        if twin:
-            left.remove(entry)
-            right.remove(twin)
-    for many, one in ((left, right), (right, left)):
-        for entry in tuple(one):
-            parts = _making_up(entry[1], many)
-            if parts:
-                one.remove(entry)
-                for part in parts:
-                    many.remove(part)
-    return left, right
+def _by_shape(tensors: dict[str, Shape]) -> dict[Shape, list[str]]:
+    """Names of tensors by the sizes of their shapes in order; the first name comes last, where it is taken first."""
+    found: dict[Shape, list[str]] = defaultdict(list)
+    for name in reversed(tensors):
+        found[tuple(sorted(tensors[name]))].append(name)
+    return found
 
 
-def _making_up(whole: Shape, parts: list[tuple[str, Shape]]) -> Iterable[tuple[str, Shape]]:
-    """A few tensors that are `whole` when put side by side, or none."""
-    fitting = [part for part in parts if len(part[1]) == len(whole) and prod(part[1]) < prod(whole)]
-    for count in range(2, MOST_JOINED + 1):
-        for chosen in combinations(fitting, count):
-            if sum(prod(shape) for _, shape in chosen) == prod(whole) and _side_by_side(whole, chosen):
-                return chosen
-    return ()
+def _without(shape: Shape, size: int) -> Shape:
+    rest = sorted(shape)
+    rest.remove(size)
+    return tuple(rest)
 
 
-def _side_by_side(whole: Shape, parts: Iterable[tuple[str, Shape]]) -> bool:
-    """Whether the parts differ from the whole in one dimension, over which they add up."""
-    shapes = [sorted(shape) for _, shape in parts]
-    target = Counter(whole)
-    for size in set(whole):
-        rest = target - Counter([size])
-        summed = 0
-        for shape in shapes:
-            other = Counter(shape) - rest
-            if sum(other.values()) != 1:
-                break
-            summed += next(iter(other))
-        else:
-            if summed == size:
-                return True
-    return False
+def _making_up(whole: Shape, beside: Mapping[Shape, Mapping[int, list[str]]]) -> list[str]:
+    """Take a few tensors that are `whole` when put side by side: they differ in one size, and add up to it in that.
+
+    Args:
+        whole: A shape.
+        beside: Names of tensors by the sizes that they share, then by the other one.
+    """
+    for size in dict.fromkeys(whole):
+        names = beside.get(_without(whole, size), {})
+        sizes = [one for one, left in names.items() if left and one < size]
+        pairs = ((a, size - a) for a in sizes)
+        triples = product(sizes[:MOST_SIZES], repeat=2)
+        for few in chain(pairs, ((a, b, size - a - b) for a, b in triples)):
+            if all(len(names.get(one, ())) >= few.count(one) for one in few):
+                return [names[one].pop() for one in few]
+    return []

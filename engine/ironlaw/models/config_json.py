@@ -144,9 +144,8 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
     text = text_part(given)
     from ironlaw.models.families import FAMILIES
 
-    kind = text.get("model_type")
-    if kind not in FAMILIES:
-        raise EngineError("model_type", MISSING if kind is None else kind, tuple(sorted(FAMILIES)))
+    kind: Any = text.get("model_type")
+    require_name("model_type", MISSING if kind is None else kind, sorted(FAMILIES))
     _require_whole_weights(given, text)
     defaults, build = FAMILIES[kind]
     settings = Config(text, defaults)
@@ -155,7 +154,10 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
         ways = ("False", Instead("checkpointing", "full"))
         raise EngineError("gradient_checkpointing", True, ways, because="which a run says here, and no model")
     found = name or given.get("_name_or_path") or text.get("_name_or_path") or kind
-    built = build(settings, str(found).rstrip("/").rpartition("/")[2] or str(kind))
+    called = str(found).rstrip("/").rpartition("/")[2] or str(kind)
+    if not called.isprintable():
+        raise EngineError("name", called, "printable")
+    built = build(settings, called)
     settings.require_understood()
     return built
 
@@ -170,10 +172,12 @@ def _require_whole_weights(*parts: Mapping[str, Any]) -> None:
             raise EngineError("quantization_config", how, ways, because="which changes the bytes of the weights")
 
 
-def read_json(source: Mapping[str, Any] | str | os.PathLike[str], most: int = LARGEST) -> Mapping[str, Any]:
+def read_json(
+    source: Mapping[str, Any] | str | os.PathLike[str], most: int = LARGEST, what: str = "config"
+) -> Mapping[str, Any]:
     """A JSON object from a mapping, a file of at most so many bytes, or a folder's `config.json`.
 
-    Raises `EngineError` for anything else.
+    Raises `EngineError`, for an argument of that name, for anything else.
     """
     if isinstance(source, Mapping):
         return source
@@ -183,12 +187,12 @@ def read_json(source: Mapping[str, Any] | str | os.PathLike[str], most: int = LA
             path = os.path.join(path, "config.json")  # noqa: PTH118
         found = json.loads(content(path, most).decode("utf-8"))
     except TooLargeError as error:
-        raise EngineError("config", source, "a file with a JSON object", because=f"{error}") from None
+        raise EngineError(what, source, "a file with a JSON object", because=f"{error}") from None
     except (OSError, TypeError, ValueError, RecursionError) as error:
         because = getattr(error, "strerror", None) or "no JSON"
-        raise EngineError("config", source, "a file with a JSON object", because=f"{because}".lower()) from None
+        raise EngineError(what, source, "a file with a JSON object", because=f"{because}".lower()) from None
     if not isinstance(found, dict):
-        raise EngineError("config", source, "a file with a JSON object")
+        raise EngineError(what, source, "a file with a JSON object")
     return found
 
 
@@ -199,6 +203,7 @@ def text_part(given: Mapping[str, Any]) -> Mapping[str, Any]:
         return given
     if not isinstance(text, Mapping):
         raise EngineError("text_config", text, "a JSON object")
-    kind = text.get("model_type", {"gemma3": "gemma3_text"}.get(given.get("model_type", ""), given.get("model_type")))
+    whole = given.get("model_type")
+    kind = text.get("model_type", "gemma3_text" if whole == "gemma3" else whole)
     outer = {key: given[key] for key in ("tie_word_embeddings",) if key in given and key not in text}
     return {**outer, **text, "model_type": kind}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -210,3 +214,29 @@ def test_output_that_cannot_be_written_is_one_line(words: str, output: str) -> N
     assert done.returncode == 2
     assert done.stderr.startswith("error: the output cannot be written: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["estimate --model nope", "", "estimate --model gpt2 > /dev/full"])
+def test_bad_input_is_2_where_nothing_can_be_said_about_it(words: str) -> None:
+    done = subprocess.run(f"{sys.executable} -m ironlaw {words} 2> /dev/full", shell=True, check=False)
+    assert done.returncode == 2
+
+
+def test_a_name_that_the_output_cannot_show_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "header.json"
+    file.write_text('{"caf\u00e9": [1]}', encoding="utf-8")
+    command = [sys.executable, "-m", "ironlaw", "audit", "--model", "gpt2", "--tensors", str(file)]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output cannot be written: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_command_is_stopped_from_the_keyboard_without_a_word() -> None:
+    command = [sys.executable, "-m", "ironlaw", "plan", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ import torch
 from safetensors.torch import save_file
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
-from ironlaw import EngineError
+from ironlaw import EngineError, model
 from ironlaw.cli import main
+from ironlaw.cli.audit import _lines
 from ironlaw.models import from_config
-from ironlaw.models.checkpoints import audit, read_header
+from ironlaw.models.checkpoints import Audit, audit, layer_of, read_header
+from tests.engine.cli.asking import complaint
 from tests.engine.graph.test_layer_kinds import PLAIN
 
 KINDS = ("grouped", "experts", "sinks, biased experts", "latent", "merged, partly rotated", "gpt2", "parallel")
@@ -112,3 +116,92 @@ def test_a_header_of_any_model_is_counted_without_one(tmp_path: Path, capsys: py
     assert "1,009 elements of 5 tensors" in capsys.readouterr().out
     assert main(["audit", "--tensors", str(file), "--hidden", "8"]) == 2
     assert "--layers is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shapes", [[[1]] * 20_000, [[size] for size in range(20_000)], [[1, 768]] * 20_000])
+def test_many_tensors_that_no_model_has_are_held_against_it_at_once(shapes: list[list[int]]) -> None:
+    """Not by every two and every three of them."""
+    started = time.process_time()
+    names = [f"{where}{number}" for number in range(len(shapes)) for where in ("", "h.0.")]
+    found = audit(read_header(dict(zip(names, shapes * 2, strict=True))), model("gpt2"))
+    assert len(found.unexplained) > len(shapes)
+    assert time.process_time() - started < 10
+
+
+def test_tensors_kept_apart_are_explained_by_one_that_has_all_of_them() -> None:
+    gpt2 = model("gpt2")
+    joined = {
+        p.name.replace("*", str(layer)): list(p.shape) for p in gpt2.parameter_tensors for layer in range(p.count)
+    }
+    apart: dict[str, Any] = {}
+    for name, shape in joined.items():
+        sizes = (768, 1024, 512) if 2304 in shape else ()
+        apart |= {f"{name}.{size}": [size if one == 2304 else one for one in shape] for size in sizes} or {name: shape}
+    assert len(apart) == len(joined) + 2 * 2 * 12
+    for header in (joined, apart):
+        found = audit(read_header(header), gpt2)
+        assert (found.unexplained, found.absent) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"a\x1b[31m": [1]},
+        {"a\u202e": [1]},
+        {"\ud800": [1]},
+        {"a": [1] * 17},
+        {"a": [2] * 100_000},
+        {"a": [2**32, 2**31]},
+        {"a": [10**4000]},
+    ],
+    ids=range(7),
+)
+def test_a_tensor_that_no_file_has_is_refused_in_one_line(
+    header: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its name would reach a terminal, its product could not be printed."""
+    file = tmp_path / "header.json"
+    file.write_text(json.dumps(header), encoding="utf-8")
+    line = complaint(capsys, "audit", "--tensors", str(file))
+    assert line.startswith("error: --tensors {")
+    assert "it must be a name with a shape, printable, of at most 16 sizes, below 2**63 elements" in line
+    assert line.isprintable()
+    assert len(line) < 300
+
+
+def test_a_number_of_thousands_of_digits_is_no_layer() -> None:
+    assert (layer_of(f"model.layers.{'9' * 4301}.w"), layer_of("model.layers.12.w")) == (-1, 12)
+
+
+def test_names_are_escaped_where_they_are_printed() -> None:
+    found = Audit(1, 1, (("a\x1b[31m\u202e", (1,)),), ())
+    assert "a\\x1b[31m\\u202e  1" in "\n".join(_lines(model("gpt2"), found))
+
+
+@pytest.mark.parametrize("named", [{"a": ["x"]}, {"a": None}, [1], "x.safetensors", {"a": "../x.safetensors"},
+                                   {"a": "index.json"}, {"a": "/x.safetensors"}])  # fmt: skip
+def test_an_index_names_safetensors_files_beside_it(named: Any, tmp_path: Path) -> None:
+    """Not each other: the files to read would double from one to the next."""
+    save_file({"a": torch.zeros(2)}, tmp_path / "x.safetensors")
+    index = tmp_path / "index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "x.safetensors", "b": "x.safetensors"}}))
+    assert read_header(index) == {"a": (2,)}
+    index.write_text(json.dumps({"weight_map": named}))
+    with pytest.raises(EngineError, match=r"weight_map .*; it must be the name of a safetensors file beside it"):
+        read_header(index)
+
+
+@pytest.mark.parametrize("name", ["x.safetensors", "header.json"])
+def test_a_pipe_is_not_waited_for(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / name)
+    for words in (("audit", "--tensors", str(tmp_path / name)), ("estimate", "--config", str(tmp_path / name))):
+        line = complaint(capsys, *words)
+        assert line.startswith(f"error: {words[1]} '")
+        assert "it is no regular file" in line
+    if name.endswith(".safetensors"):
+        assert "it is no regular file" in complaint(capsys, "audit", "--tensors", str(tmp_path))
+
+
+def test_a_file_that_cannot_be_read_is_named_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("absent.json", "absent.safetensors"):
+        assert complaint(capsys, "audit", "--tensors", name).startswith(f"error: --tensors '{name}' is not allowed")

@@ -12,6 +12,8 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 from ironlaw import EngineError, estimate, model
+from ironlaw.files import read
+from ironlaw.files.words import words_of
 from ironlaw.models import from_config
 from ironlaw.models.families import FAMILIES
 from ironlaw.models.published import essentials, published
@@ -217,3 +219,17 @@ def test_a_file_and_its_folder_are_read(tmp_path: Path) -> None:
 def test_weights_that_are_widened_before_training_change_nothing(quantized: Any) -> None:
     plain = from_config({"model_type": "llama"})
     assert from_config({"model_type": "llama", "quantization_config": quantized}) == plain
+
+
+@pytest.mark.parametrize("kind", [["llama"], {"a": 1}, 5])
+def test_a_kind_that_is_no_text_is_refused(kind: Any) -> None:
+    for config in ({"model_type": kind}, {"model_type": kind, "text_config": {"hidden_size": 3}}):
+        with pytest.raises(EngineError, match=r"model_type .* is unknown; allowed: deepseek_v2"):
+            from_config(config)
+    with pytest.raises(EngineError, match=r"model_type .* is unknown; allowed: deepseek_v2"):
+        words_of([read(json.dumps({"architectures": ["x"], "model_type": kind}))], {"gpu": "h100-sxm"})
+
+
+def test_a_name_that_a_terminal_would_obey_is_refused() -> None:
+    with pytest.raises(EngineError, match=r"name 'a\\x1b\[31m' is not allowed; it must be printable"):
+        from_config(published()["Qwen/Qwen2.5-7B"]["config"] | {"_name_or_path": "x/a\x1b[31m"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,8 @@ def test_a_setting_that_no_machine_could_have_is_refused(name: str, value: float
         (b"\xff\xfe", "not valid JSON"),
         (b"[]", "not a JSON object"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "not valid JSON"),
+        (b'{"schema_version": 4, "case": {"kind": ["x"]}}', "at /"),
+        (b'{"schema_version": 4, "case": {"kind": {"a": 1}}}', "at /"),
         (b'{"schema_version": 2}', "at /schema_version: 2 is too small; allowed: 4 or more"),
     ],
 )
@@ -94,6 +97,15 @@ def test_whatever_is_wrong_with_a_file_is_one_line(text: bytes, line: str, tmp_p
     assert record is None
     assert line in faults[0]
     assert "\n" not in faults[0]
+
+
+def test_a_name_that_is_given_twice_at_the_end_of_many_is_found_at_once() -> None:
+    many = 50_000
+    text = "{" + "".join(f'"k{index}": 1, ' for index in range(many)) + f'"k{many - 1}": 2}}'
+    started = time.process_time()
+    with pytest.raises(load.RecordError, match=f"the name 'k{many - 1}' is given twice"):
+        load.parse(text.encode())
+    assert time.process_time() - started < 5
 
 
 def test_committed_records_are_read_as_they_stand() -> None:
