@@ -357,7 +357,7 @@ export class PythonClient {
     }
     this.#current = task;
     this.#silent = 0;
-    this.#replies.begin(performance.now());
+    this.#replies.begin(performance.now(), task.body);
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
       task.body.kind === "run"
