@@ -69,7 +69,7 @@ function partsOf(svg: string): Parts {
     if (end === null) break;
     if (end > at) {
       over = end;
-      if (svg.startsWith("<![CDATA[", at)) said.push(svg.slice(at + 9, end - 3));
+      said.push(charactersIn(svg.slice(at, end)));
       continue;
     }
     TAG.lastIndex = at;
@@ -91,7 +91,7 @@ function partsOf(svg: string): Parts {
     if (SHEET.test(kind) && !attributes.endsWith("/")) {
       const begins = over;
       over = afterSheet(svg, begins);
-      rules += svg.slice(begins, Math.max(begins, over)).match(/[{,]/g)?.length ?? 0;
+      rules += svg.slice(begins, Math.max(begins, over)).split(/[{,]/).length - 1;
     }
     if (open.length > DEEPEST || over < 0) return parts(true);
   }
@@ -106,6 +106,9 @@ function partNamed(id: string | undefined, around: Part, named: Map<string, Part
   if (!named.has(id)) named.set(id, part);
   return part;
 }
+
+/** The text of character data; of a comment, none. */
+const charactersIn = (rest: string): string => (rest.startsWith("<![CDATA[") ? rest.slice(9, -3) : "");
 
 /** Where a comment, an instruction or character data that begins here ends: here, where it is none of them. Null where it does not end. */
 function endOfRest(svg: string, at: number): number | null {

@@ -377,13 +377,14 @@ function before(host: HTMLElement): Snippet[] {
     .flatMap((other) => pageSnippets.get(other)?.present() ?? []);
 }
 
-/** The outcome with its HTML as a document for a frame, which the page makes: what Python says may be any program's word. */
+/** The outcome with its HTML as a document for a frame, which the page makes, or as text, where a browser would take long for it: what Python says may be any program's word. */
 async function framed(outcome: Outcome): Promise<Outcome> {
   if (outcome.kind !== "ran" || !outcome.html) return outcome;
   const { html } = outcome;
   try {
     const { documentOf } = await import("./sanitize");
-    return { ...outcome, html: documentOf(html) };
+    const page = documentOf(html);
+    return page === null ? { ...outcome, html: null, result: html } : { ...outcome, html: page };
   } catch (error) {
     void perhapsTooOld();
     console.error("explorable: the part of the page that shows HTML did not load.", error);
