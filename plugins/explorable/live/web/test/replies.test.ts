@@ -14,7 +14,7 @@ function running() {
   const run = all.client.run(snippet("hostile"), [], ignore);
   all.worker().ready();
   const says = (...replies: unknown[]): void => {
-    for (const reply of replies) all.worker().reply(reply as Response);
+    for (const reply of replies) all.worker().onmessage?.({ data: JSON.stringify(reply) });
   };
   return { ...all, run, says, id: all.worker().last.id };
 }
@@ -59,6 +59,16 @@ test.each([
   says(...replies(id));
   expect(await run.outcome).toEqual({ kind: "problem", message: CUT, lost: true });
   expect(workers[0]).toMatchObject({ terminated: true, onmessage: null });
+});
+
+test.each([
+  ["objects", { kind: "alive" }, ODD],
+  ["no JSON", "{", ODD],
+  ["more objects than a reply has", `[${"{},".repeat(2_000_000)}{}]`, CUT],
+])("as a message that is %s ends the run before anything is made of it", async (_, data, sentence) => {
+  const { run, worker } = running();
+  worker().onmessage?.({ data });
+  expect(await run.outcome).toEqual({ kind: "problem", message: sentence, lost: true });
 });
 
 test("as a figure that shows parts of itself without measure ends the run before a browser draws it", async () => {

@@ -23,7 +23,7 @@ export type Outcome =
   | { kind: "problem"; message: string; lost: boolean };
 
 export interface WorkerLike {
-  onmessage: ((event: { data: Reply }) => void) | null;
+  onmessage: ((event: { data: unknown }) => void) | null;
   onerror: ((event: { message?: string; preventDefault?: () => void }) => void) | null;
   postMessage(request: Request, transfer?: Transferable[]): void;
   terminate(): void;

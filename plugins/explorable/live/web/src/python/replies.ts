@@ -3,6 +3,7 @@
 import { bounded, Pieces } from "../marks";
 import { tooMuch } from "./drawing";
 import { wrongWith } from "./answers";
+import { MOST_SAID } from "./post";
 import limits from "./limits.json";
 import type { Asked, Response as Reply } from "./protocol";
 
@@ -28,6 +29,9 @@ const MOST_SVG = 2 * limits.svg;
 const MOST_FIGURES = limits.figures + 1;
 /** Of everything else that is listed. */
 const MOST_LISTED = 1000;
+/** Signs that begin an object or a list, in one message; texts have some, too. */
+const MOST_OBJECTS = 1_000_000;
+const [BRACE, BRACKET] = [123, 91];
 /** Replies at once, and in each second after: output and downloads are told 25 times a second, or in large pieces. */
 const BURST = 1000;
 const EACH_SECOND = 100;
@@ -123,11 +127,28 @@ function calm(value: unknown): unknown {
   return Array.isArray(value) ? value.map(calm) : Object.fromEntries(Object.entries(value).map(([name, one]) => [name, calm(one)]));
 }
 
+/** What a message says, which is one text: objects in it are made only where they are not too many. */
+function read(data: unknown): unknown {
+  if (typeof data !== "string") return odd();
+  let objects = 0;
+  for (let at = 0; at < data.length && objects <= MOST_OBJECTS; at += 1) {
+    const sign = data.charCodeAt(at);
+    if (sign === BRACE || sign === BRACKET) objects += 1;
+  }
+  if (objects > MOST_OBJECTS) throw new Excess(CUT);
+  try {
+    return JSON.parse(data);
+  } catch {
+    return odd();
+  }
+}
+
 /** Hears one worker, until it says what it may not. */
 export class Replies {
   #since = 0;
   #heard = 0;
   #printed = 0;
+  #said = 0;
   #pieces = new Pieces();
   #asked: Omit<Asked, "id"> | null = null;
 
@@ -136,6 +157,7 @@ export class Replies {
     this.#since = now;
     this.#heard = 0;
     this.#printed = 0;
+    this.#said = 0;
     this.#pieces = new Pieces();
     this.#asked = asked;
   }
@@ -144,9 +166,12 @@ export class Replies {
   checked(data: unknown, now: number): Reply {
     this.#heard += 1;
     if (this.#heard > BURST + (EACH_SECOND * (now - this.#since)) / 1000) throw new Excess(CUT);
-    const { kind } = (data ?? {}) as { kind?: unknown };
+    this.#said += typeof data === "string" ? data.length : 0;
+    if (this.#said > MOST_SAID) throw new Excess(CUT);
+    const said = read(data);
+    const { kind } = (said ?? {}) as { kind?: unknown };
     if (typeof kind !== "string" || !Object.hasOwn(SHAPES, kind)) return odd();
-    const reply = { kind, ...(SHAPES[kind as Reply["kind"]](data) as object) } as Reply;
+    const reply = { kind, ...(SHAPES[kind as Reply["kind"]](said) as object) } as Reply;
     if (reply.kind === "output") {
       this.#printed += reply.text.length;
       if (reply.text.length > MOST || this.#printed > MOST_PRINTED) throw new Excess(CUT);
