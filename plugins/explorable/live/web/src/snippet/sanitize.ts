@@ -58,6 +58,8 @@ const config: Config & { RETURN_DOM: true } = {
   ALLOWED_URI_REGEXP: /^#/,
   ALLOW_DATA_ATTR: false,
   ALLOWED_NAMESPACES: [HTML, SVG],
+  // A style that stands first would be taken for the head's, and be lost.
+  FORCE_BODY: true,
   RETURN_DOM: true,
 };
 /** The rules for which there is room in the present document. */
@@ -83,7 +85,7 @@ export function documentOf(html: string): string | null {
   const whole = parsed(html);
   if (!whole) return null;
   rules = new Rules(whole.elements, idsIn(whole.body));
-  const body = purify.sanitize(whole.body, config) as HTMLElement;
+  const body = purify.sanitize(html, config) as HTMLElement;
   if (tooHeavy(body)) return null;
   calm(body);
   const left = body.innerHTML;
