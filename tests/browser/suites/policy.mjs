@@ -74,7 +74,9 @@ function tryInWorker(program, attempt) {
   const text = `${program && `import ${JSON.stringify(program)};`} postMessage(await ${attempt});`;
   const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })), { type: "module" });
   return new Promise((done, fail) => {
-    worker.addEventListener("message", ({ data }) => data.tried && (worker.terminate(), done(data)));
+    // The worker that holds Python says texts.
+    const heard = (/** @type {unknown} */ data) => (typeof data === "string" ? JSON.parse(data) : data);
+    worker.addEventListener("message", ({ data }) => heard(data).tried && (worker.terminate(), done(heard(data))));
     worker.addEventListener("error", (event) => (event.preventDefault(), event.message ? undefined : fail(new Error("the worker did not start"))));
   });
 }
@@ -99,7 +101,7 @@ function tryAfterRun(attempt) {
       super(url, options);
       // What the trial breaks must not make the page end its worker.
       this.addEventListener("error", (event) => (event.preventDefault(), event.stopImmediatePropagation()));
-      this.addEventListener("message", ({ data }) => data.tried && Object.assign(window, { tried: data }));
+      this.addEventListener("message", ({ data }) => typeof data === "string" && JSON.parse(data).tried && Object.assign(window, { tried: JSON.parse(data) }));
     }
   };
 }

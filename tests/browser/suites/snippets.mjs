@@ -22,8 +22,39 @@ const FLOODS = [
 ];
 /** And what no page understands, or would show as its own words. */
 const ODD = ["js.postMessage(None)", 'js.postMessage(js.JSON.parse(json.dumps({"kind": "failed", "message": "Your password has expired.", "broken": False})))'];
+/** Programs whose output keeps a browser busy: marks, selectors, elements that a parser repeats, objects in a message. */
+const SLOW = [
+  'print("a" + "\\u0300\\u0316" * 49_000)',
+  'print("\\u0e33" * 99_000)',
+  ...[
+    '"<p>" + "&#768;" * 30_000',
+    '"<style>" + "".join(f"div:has(div div div:nth-child({i}n+1) ~ div) div{{color:red}}" for i in range(1200)) + "</style>" + "<div>" * 90 + "<div></div>" * 8000',
+    '"<ol>" + "<li value=9>x" * 6000',
+    '"<details open>" * 6000',
+    '"<p>" + "".join(f"<b id={i}>" for i in range(1500)) + "</p>" + "<p>x" * 3000',
+  ].map((html) => `type("Slow", (), {"_repr_html_": lambda self: ${html}})()`),
+  `type("Slow", (), {"_repr_svg_": lambda self: '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="900"><foreignObject width="900" height="900"><div xmlns="http://www.w3.org/1999/xhtml">' + "\\u0e33" * 90_000 + "</div></foreignObject></svg>"})()`,
+  'import js\njs.postMessage(js.JSON.parse("[" + ",".join([\'{"a":{}}\'] * 3_000_000) + "]"))',
+];
 const SPEAKS = "import js, json, time\n";
 const THEN = "\ntime.sleep(60)";
+
+/** In a page: measures for how long it does not answer. */
+function beats() {
+  const beat = { last: performance.now(), worst: 0 };
+  Object.assign(window, { beat });
+  setInterval(() => {
+    const now = performance.now();
+    if (document.querySelector('[data-phase="running"], [data-phase="error"], [data-phase="ready"]')) beat.worst = Math.max(beat.worst, now - beat.last);
+    beat.last = now;
+  }, 20);
+}
+
+/** @param {World["browser"]} browser @param {string} program */
+async function answered(browser, program) {
+  const worst = await browser.eval(() => Reflect.get(window, "beat").worst);
+  assert.ok(worst < 4000, `the page did not answer for ${worst} ms: ${program}`);
+}
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function snippetTests({ everywhere, once, widely, full }) {
@@ -31,19 +62,22 @@ export function snippetTests({ everywhere, once, widely, full }) {
     const { browser } = all;
     for (const flood of FLOODS) {
       const snippet = await snippetWith(all, SPEAKS + flood + THEN);
-      await browser.eval(() => {
-        const beat = { last: performance.now(), worst: 0 };
-        Object.assign(window, { beat });
-        setInterval(() => {
-          const now = performance.now();
-          if (document.querySelector('[data-phase="running"], [data-phase="error"]')) beat.worst = Math.max(beat.worst, now - beat.last);
-          beat.last = now;
-        }, 20);
-      });
+      await browser.eval(beats);
       await snippet.run();
       assert.match(await snippet.output(), /Python was ended: output cut after 100,000 characters\.$/);
-      const worst = await browser.eval(() => Reflect.get(window, "beat").worst);
-      assert.ok(worst < 4000, `the page did not answer for ${worst} ms`);
+      await answered(browser, flood);
+    }
+  });
+
+  once("snippets: texts, HTML and figures for which a browser takes minutes are bounded, and the page answers meanwhile", async (all) => {
+    const { browser } = all;
+    for (const slow of SLOW) {
+      const snippet = await snippetWith(all, slow);
+      await browser.eval(beats);
+      await snippet.run();
+      // What is slow is laid out after the run.
+      await browser.eval(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 500))));
+      await answered(browser, slow);
     }
   });
 

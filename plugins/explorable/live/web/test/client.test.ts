@@ -1,6 +1,6 @@
 // The conversation with Python: intent, progress, latest wins, stop and replay, failure and retry.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActProblem } from "../src/python/client";
+import { ActProblem, type PythonClient } from "../src/python/client";
 import type { Status } from "../src/python/status";
 import { bench, ignore, release, settle, snippet, state, view } from "./fake-worker";
 
@@ -277,6 +277,73 @@ describe("stop", () => {
     workers[0]?.reply({ kind: "failed", message: "too late", broken: false });
     await settle();
     expect(client.status.phase).toBe("stopped");
+  });
+});
+
+describe("a program that came with a link", () => {
+  const linked = (name: string) => ({ ...snippet(name), linked: true });
+  const tests = { tests: "assert f() == 1", hidden: "" };
+
+  /** A Python in which a reader's own program and a link's have run. */
+  async function used() {
+    const all = bench();
+    all.client.start();
+    all.worker().ready();
+    all.client.run(snippet("own"), [], ignore);
+    all.worker().ran();
+    all.client.run(linked("strange"), [], ignore);
+    all.worker().ran();
+    await settle();
+    return all;
+  }
+
+  test("has no say in what an act tells: it is asked of a Python that runs the page's own programs alone", async () => {
+    const { client, workers, worker } = await used();
+    const answer = client.compute("tax", "act.py", state(8));
+    expect([workers.length, workers[0]?.terminated]).toEqual([2, true]);
+    expect(client.status).toMatchObject({ phase: "stopped", label: "Python restarts" });
+    worker().ready();
+    expect(worker().last).toMatchObject({ kind: "run", name: "own" });
+    worker().ran();
+    worker().reply({ kind: "answer", id: worker().last.id, answer: view("true") });
+    expect((await answer)?.summary).toBe("true");
+    // Once is enough.
+    void client.reveal("tax", "act.py", state(8));
+    expect(workers).toHaveLength(2);
+  });
+
+  test.each([
+    ["a verdict", (client: PythonClient) => client.reveal("tax", "act.py", state(8))],
+    ["feedback", (client: PythonClient) => client.check("tax", "act.py", "floor", {}, state(8))],
+    ["a suggestion", (client: PythonClient) => client.tell("tax", "act.py", "suggest", [], state(8))],
+    ["an exercise", (client: PythonClient) => client.run(snippet("exercise"), [], ignore, tests)],
+  ])("has none in %s", async (_, asks) => {
+    const { client, workers } = await used();
+    void asks(client);
+    expect(workers).toHaveLength(2);
+  });
+
+  test("has none either where it ran to prepare another, or was stopped", async () => {
+    const { client, workers, worker } = bench();
+    client.run(snippet("below"), [linked("strange")], ignore);
+    worker().ready();
+    worker().ran();
+    worker().ran();
+    await settle();
+    void client.compute("tax", "act.py", state(8));
+    expect(workers).toHaveLength(2);
+    worker().ready();
+    worker().ran();
+    client.run(linked("strange"), [], ignore).stop();
+    expect(worker().snippets).not.toContain("strange");
+  });
+
+  test("is not asked for names and other programs anew", async () => {
+    const { client, workers, worker } = await used();
+    void client.complete("p", "mo", 2);
+    worker().reply({ kind: "completed", id: worker().last.id, completed: { from: 0, options: [], call: null } });
+    client.run(snippet("next"), [], ignore);
+    expect([workers.length, worker().snippets]).toEqual([1, ["own", "strange", "next"]]);
   });
 });
 

@@ -48,6 +48,6 @@ test("a program in Python's own worker that says it has made one is not heard", 
   client.start();
   await settle();
   worker().ready();
-  worker().reply({ kind: "copied", bytes: new ArrayBuffer(1) });
+  worker().onmessage?.({ data: JSON.stringify({ kind: "copied", bytes: "x" }) });
   expect(client.status.phase).toBe("ready");
 });

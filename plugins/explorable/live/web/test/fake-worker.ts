@@ -19,7 +19,7 @@ export class FakeWorker implements WorkerLike {
   }
 
   reply(reply: Reply): void {
-    this.onmessage?.({ data: reply });
+    this.onmessage?.({ data: reply.kind === "copied" ? reply : JSON.stringify(reply) });
   }
 
   ready(): void {

@@ -1,11 +1,12 @@
 // What a reader's program says in Python's name: in another shape, or without measure, it ends the run.
 import { expect, test } from "vitest";
 import type { Response } from "../src/python/protocol";
-import { bench, ignore, snippet } from "./fake-worker";
+import { bench, ignore, snippet, state, view as good } from "./fake-worker";
 
 const ran = { kind: "ran" as const, id: 1, result: null, error: null, figures: [] };
 const CUT = "Python was ended: output cut after 100,000 characters.";
 const ODD = "Python broke down: it said something that this page does not understand.";
+const MUCH = "Python was ended: an act's answer holds more than can be shown here.";
 
 /** A run in a Python that is ready, and what it printed. */
 function running() {
@@ -13,7 +14,7 @@ function running() {
   const run = all.client.run(snippet("hostile"), [], ignore);
   all.worker().ready();
   const says = (...replies: unknown[]): void => {
-    for (const reply of replies) all.worker().reply(reply as Response);
+    for (const reply of replies) all.worker().onmessage?.({ data: JSON.stringify(reply) });
   };
   return { ...all, run, says, id: all.worker().last.id };
 }
@@ -60,11 +61,21 @@ test.each([
   expect(workers[0]).toMatchObject({ terminated: true, onmessage: null });
 });
 
+test.each([
+  ["objects", { kind: "alive" }, ODD],
+  ["no JSON", "{", ODD],
+  ["more objects than a reply has", `[${"{},".repeat(2_000_000)}{}]`, CUT],
+])("as a message that is %s ends the run before anything is made of it", async (_, data, sentence) => {
+  const { run, worker } = running();
+  worker().onmessage?.({ data });
+  expect(await run.outcome).toEqual({ kind: "problem", message: sentence, lost: true });
+});
+
 test("as a figure that shows parts of itself without measure ends the run before a browser draws it", async () => {
   const { run, says, workers, id } = running();
   const levels = Array.from({ length: 20 }, (_, at) => `<g id="a${at + 1}">${`<use href="#a${at}"/>`.repeat(2)}</g>`).join("");
   says({ ...ran, id, figures: [{ svg: `<svg><g id="a0"><path/></g>${levels}</svg>`, name: "" }] });
-  expect(await run.outcome).toEqual({ kind: "problem", message: "Python was ended: a figure shows parts of itself too often to be drawn here.", lost: true });
+  expect(await run.outcome).toEqual({ kind: "problem", message: "Python was ended: a figure holds more than can be drawn here.", lost: true });
   expect(workers[0]?.terminated).toBe(true);
 });
 
@@ -79,6 +90,81 @@ test("is heard as far as Python itself goes: its whole output, also of signs tha
   worker().reply({ ...ran, id, html: `${"<b>1</b>".repeat(12_500)}${"😀".repeat(100_000)}` });
   expect(await run.outcome).toMatchObject({ kind: "ran" });
   expect(printed).toBe(2 * whole.length);
+});
+
+test("has no more marks in a row than any language has: in a text, in pieces of one, in HTML", async () => {
+  let printed = "";
+  const { client, worker } = bench();
+  const run = client.run(snippet("marks"), [], (text) => (printed += text));
+  worker().ready();
+  const { id } = worker().last;
+  const marks = "\u0300\u0316";
+  for (let piece = 0; piece < 100; piece += 1) worker().reply({ kind: "output", id, text: marks.repeat(20) });
+  worker().reply({ ...ran, id, result: `a${marks.repeat(40_000)}`, html: `<p>${"\u0e33".repeat(40_000)}`, error: { text: marks.repeat(40_000), line: 1 } });
+  const { result, html, error } = (await run.outcome) as Extract<Response, { kind: "ran" }>;
+  for (const text of [printed, result, html, error?.text]) expect(text).not.toMatch(/[\p{M}\u0e33]{51}/u);
+  expect(printed.length).toBeLessThan(4100);
+  expect([result?.length, html?.length, error?.text.length]).toEqual([52, 54, 51]);
+});
+
+test("keeps nothing that does not belong to it", async () => {
+  const { run, says, id } = running();
+  says({ ...ran, id, more: "x".repeat(1_000_000), figures: [{ svg: "", name: "", more: 1 }] });
+  expect(await run.outcome).toEqual({ kind: "ran", result: null, error: null, figures: [{ svg: "", name: "" }] });
+});
+
+/** An act's question in a Python that is ready. */
+function asking() {
+  const all = bench();
+  const view = all.client.compute("tax", "act.py", state(8));
+  all.worker().ready();
+  const answers = (answer: object): void => all.worker().reply({ kind: "answer", id: all.worker().last.id, answer });
+  return { ...all, view, answers };
+}
+
+const rows = (count: number) => Array.from({ length: count }, () => ({ x: "1" }));
+const table = { caption: "", columns: [], rows: rows(3000), links: {} };
+
+test.each([
+  ["none", { data: 5 }, ODD],
+  ["one with a member too many", { ...good("x"), more: 1 }, ODD],
+  ["a text for a number", { ...good("x"), score: "9" }, ODD],
+  ["more rows than a chart has", { ...good("x"), data: { a: rows(6000), b: rows(6000) } }, MUCH],
+  ["more rows than a table has", { ...good("x"), tables: { a: table } }, MUCH],
+])("as an act's answer that is %s ends Python before the page shows it", async (_, answer, sentence) => {
+  const { client, view, answers, workers } = asking();
+  answers(answer);
+  expect(await view).toBeNull();
+  expect(client.status).toMatchObject({ phase: "error", label: sentence });
+  expect(workers[0]?.terminated).toBe(true);
+});
+
+test("as an act's answer has no more marks in a row either", async () => {
+  const { view, answers } = asking();
+  answers(good("\u0e33".repeat(10_000)));
+  expect((await view)?.summary).toBe(`${"\u0e33".repeat(50)}…`);
+});
+
+test("as an answer to what nobody asked ends the run", async () => {
+  const { run, says, id } = running();
+  says({ kind: "answer", id, answer: good("x") });
+  expect(await run.outcome).toMatchObject({ message: ODD });
+});
+
+test.each([
+  ["hear", { labels: ["a"], controls: { gpus: 8 }, said: [] }, { labels: ["a"], controls: { gpus: {} }, said: [] }],
+  ["rewrite", { "run.sh": "+1" }, { "run.sh": 5 }],
+  ["suggest", { next: { title: "", text: "", controls: {}, worth: -1, group: "" } }, { next: { title: "<b>" } }],
+  ["more", { next: null }, {}],
+  ["exports", {}, { plan: "x".repeat(300_000) }],
+] as const)("is held against the rule of what was asked: %s", async (what, right, wrong) => {
+  for (const [answer, heard] of [[right, right], [wrong, null]] as const) {
+    const { client, worker } = bench();
+    const told = client.tell("plan", "act.py", what, [], state(8));
+    worker().ready();
+    worker().reply({ kind: "answer", id: worker().last.id, answer });
+    expect(await told).toEqual(heard);
+  }
 });
 
 test("is counted anew for each run", async () => {

@@ -15,6 +15,8 @@ interface GivenLater extends Tests {
   hints: string[];
 }
 
+const NOT_KEPT = "This is code of a link, so your ledger does not keep it.";
+
 export const mount = (host: HTMLElement): Part => new ExercisePart(host);
 
 class ExercisePart implements Part {
@@ -86,7 +88,7 @@ class ExercisePart implements Part {
     }
   }
 
-  #judge({ source, checks }: Tested): void {
+  #judge({ source, checks, linked }: Tested): void {
     const solved = checks.length > 0 && checks.every(({ passed }) => passed);
     const list = slot(this.#host, "checks");
     const rows = checks.map(({ label, hidden, passed, said, line }) => {
@@ -98,6 +100,8 @@ class ExercisePart implements Part {
     });
     putChildren(list, rows);
     list.hidden = !rows.length;
+    // A stranger's program can say of itself what it likes.
+    if (linked) return this.#say(`${outcomeWords(checks)} ${NOT_KEPT}`);
     this.#say(outcomeWords(checks));
     const before = this.#attempts;
     this.#keep({

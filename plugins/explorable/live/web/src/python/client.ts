@@ -10,6 +10,8 @@ export interface Snippet {
   readonly page: string;
   readonly name: string;
   readonly source: string;
+  /** Whether the code came with a link: of what it has run in, no act and no exercise is asked. */
+  readonly linked?: boolean;
   readonly files?: readonly DataFile[];
 }
 
@@ -21,7 +23,7 @@ export type Outcome =
   | { kind: "problem"; message: string; lost: boolean };
 
 export interface WorkerLike {
-  onmessage: ((event: { data: Reply }) => void) | null;
+  onmessage: ((event: { data: unknown }) => void) | null;
   onerror: ((event: { message?: string; preventDefault?: () => void }) => void) | null;
   postMessage(request: Request, transfer?: Transferable[]): void;
   terminate(): void;
@@ -88,6 +90,8 @@ export class PythonClient {
   #runs = 0;
   /** Page -> snippet -> as it last ran without error in the present worker, in order of first success. */
   readonly #ran = new Map<string, Map<string, Snippet>>();
+  /** The page on which a link's code has run in the present worker. */
+  #strange: string | null = null;
   /** Snippets run in the present worker to prepare a later one, whatever came of it. */
   readonly #prepared = new Set<string>();
 
@@ -217,7 +221,7 @@ export class PythonClient {
     const waiting = this.#queue.filter((task) => task.owner === owner);
     this.#queue = this.#queue.filter((task) => task.owner !== owner);
     const running = this.#current?.owner === owner ? this.#current : null;
-    if (running) this.#respawn(running);
+    if (running) this.#respawn(running.body.kind === "run" ? running.body.page : "");
     // Nobody else waits for the start: it ends here, and so do its downloads.
     else if (waiting.length && this.#status.phase === "loading" && !this.#queue.length) this.#end();
     for (const task of running ? [running, ...waiting] : waiting) task.settle({ kind: "stopped" });
@@ -237,10 +241,12 @@ export class PythonClient {
     this.#publish({ phase: "static", label: "", percent: null });
   }
 
-  /** Ends the worker, which is the only way to stop Python here, and brings a new one to where the page was. */
-  #respawn(stopped: Task): void {
-    const page = stopped.body.kind === "run" ? stopped.body.page : "";
-    const replay = [...(this.#ran.get(page)?.values() ?? [])];
+  /**
+   * Ends the worker, which is the only way to stop Python here, and to be rid of what a link's code has done to it, and brings a
+   * new one to where the page was.
+   */
+  #respawn(page: string, linked = true): void {
+    const replay = [...(this.#ran.get(page)?.values() ?? [])].filter((snippet) => linked || !snippet.linked);
     this.#discard();
     this.#begin({ phase: "stopped", label: "Python restarts", percent: null });
     const rest = this.#queue;
@@ -355,9 +361,15 @@ export class PythonClient {
       this.#copies?.make(() => [...this.#acts]);
       return;
     }
+    // A program can change everything in its Python. The reader's own may; a stranger's has no say in what acts and exercises tell.
+    if (this.#strange !== null && isJudge(task.body)) {
+      this.#queue.unshift(task);
+      return this.#respawn(this.#strange, false);
+    }
+    if (task.body.kind === "run" && task.body.linked) this.#strange = task.body.page;
     this.#current = task;
     this.#silent = 0;
-    this.#replies.begin(performance.now());
+    this.#replies.begin(performance.now(), task.body);
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
       task.body.kind === "run"
@@ -407,6 +419,7 @@ export class PythonClient {
     this.#worker = null;
     this.#ready = false;
     this.#current = null;
+    this.#strange = null;
     this.#ran.clear();
     this.#prepared.clear();
   }
@@ -418,6 +431,11 @@ export class PythonClient {
     this.#status = status;
     for (const listener of [...this.#listeners]) listener(status);
   }
+}
+
+/** Whether it asks for what the reader is judged by, or what an act says. */
+function isJudge(body: RequestBody): boolean {
+  return body.kind === "run" ? body.tests !== undefined : body.kind !== "complete";
 }
 
 function snippetKey({ page, name }: Snippet): string {

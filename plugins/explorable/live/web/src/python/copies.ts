@@ -3,7 +3,7 @@
 // Only a reader who keeps the book has one: nothing of its size is stored without that word. Any trouble means that there is none.
 import type { WorkerLike } from "./client";
 import type { LoadedActs } from "./copy";
-import type { Release } from "./protocol";
+import type { Release, Response as Reply } from "./protocol";
 import type { keptBooks } from "../offline/book";
 
 /** What the client asks of it. */
@@ -93,7 +93,8 @@ export class KeptCopies implements Copies {
     const worker = this.#spawn();
     try {
       return await new Promise((done, fail) => {
-        worker.onmessage = ({ data }) => {
+        worker.onmessage = ({ data: said }) => {
+          const data = (typeof said === "string" ? JSON.parse(said) : said) as Reply;
           if (data.kind === "copied") done(data.bytes);
           if (data.kind === "failed") fail(new Error(data.message));
         };

@@ -1,18 +1,21 @@
-// How often a drawing shows parts of itself. An element that refers to another shows it once more, so that twenty levels of two make
+// What a drawing asks of a browser: how often it shows parts of itself, its rules of style, its rows of marks. An element that refers to another shows it once more, so that twenty levels of two make
 // a million: browsers take minutes for a drawing of a thousand characters, and the page stands still meanwhile.
+import { bounded } from "../marks";
 
 /** Parts that a drawing may show once more; matplotlib's largest, a marker for each point, has a quarter of them. */
 const MOST_REPEATED = 100_000;
 /** Elements with a name in each other; parsers of browsers allow fewer elements. */
 const DEEPEST = 1000;
-/** What stands for a text elsewhere, and a drawing within a drawing: both hide what they hold. */
-const HIDES = /<!entity|data:\s*image\/svg/i;
+/** What stands for a text elsewhere, a drawing within a drawing, and a page within one: they hide what they hold. */
+const HIDES = /<!entity|<\?xml-stylesheet|data:\s*image\/svg|<(?:[^\s<>/:]*:)?foreignobject/i;
 const TAG = /<(\/?)([^\s/<>!?"'=]+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/y;
 const ENDS: readonly (readonly [string, string])[] = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"], ["<!", ">"]];
 /** A name and its value. A name without one is passed over at once, however long it is. */
 const ATTRIBUTE = /([^\s="']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'))?/g;
-/** What no style sheet of a drawing needs: a reference to a part, a sign that is spelled, an element. */
-const IN_SHEET = /url\(|\\|<(?!!\[CDATA\[)/i;
+/** What no style sheet of a drawing needs: a reference to a part, a sign that is spelled, an element, a rule that looks around, or holds others. */
+const IN_SHEET = /url\(|@import|\\|<(?!!\[CDATA\[)|(?:has|is|not|where|any|matches|child|type|of)\(|~|(?<!\de)\+|&(?!quot;|apos;|gt;)/i;
+/** Rules times elements times how deep these stand in each other: to so many a browser holds a rule in a second or two. */
+const MOST_RULED = 20_000_000;
 const SHEET = /(^|:)style$/i;
 const PAINTS = /url\(\s*(?:["']|&quot;|&apos;)?#([^)"'&\s]*)/g;
 
@@ -24,12 +27,12 @@ interface Part {
   shown?: number;
 }
 
-/** Whether a drawing shows its own parts more often than a browser shows in a second or two. */
-export function repeatsTooOften(svg: string): boolean {
+/** Whether a browser needs longer than a second or two for a drawing, as far as it shows its own parts, has rules of style, or rows of marks. */
+export function tooMuch(svg: string): boolean {
   const text = svg.includes("&#") ? svg.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, spelled) : svg;
   if (HIDES.test(text)) return true;
-  const { whole, named, elements, unbounded } = partsOf(text);
-  return unbounded || shown(whole, named) - elements > MOST_REPEATED;
+  const { whole, named, elements, deepest, rules, said, unbounded } = partsOf(text);
+  return unbounded || shown(whole, named) - elements > MOST_REPEATED || rules * elements * deepest > MOST_RULED || bounded(said) !== said;
 }
 
 /** The sign of a reference by number; none that is markup, which such a sign never is. */
@@ -38,45 +41,81 @@ function spelled(_: string, hexadecimal: string | undefined, decimal: string): s
   return code <= 0x10ffff && !'<>&"\''.includes(String.fromCodePoint(code)) ? String.fromCodePoint(code) : " ";
 }
 
-function partsOf(svg: string): { whole: Part; named: Map<string, Part>; elements: number; unbounded: boolean } {
+interface Parts {
+  whole: Part;
+  named: Map<string, Part>;
+  elements: number;
+  /** Elements in each other. */
+  deepest: number;
+  /** Of style sheets. */
+  rules: number;
+  /** Its texts, one after the other. */
+  said: string;
+  unbounded: boolean;
+}
+
+function partsOf(svg: string): Parts {
   const whole: Part = { elements: 0, inside: [], refers: [] };
   const named = new Map<string, Part>();
   /** Open elements: the part to which each belongs. */
   const open: Part[] = [whole];
-  let elements = 0;
-  for (let at = svg.indexOf("<"); at >= 0; at = svg.indexOf("<", at)) {
-    const [, end] = ENDS.find(([begin]) => svg.startsWith(begin, at)) ?? [];
-    if (end) {
-      const over = svg.indexOf(end, at + 2);
-      if (over < 0) break;
-      at = over + end.length;
+  let [elements, deepest, rules] = [0, 0, 0];
+  const said: string[] = [];
+  let over = 0;
+  const parts = (unbounded: boolean): Parts => ({ whole, named, elements, deepest, rules, said: said.join(""), unbounded });
+  for (let at = svg.indexOf("<"); at >= 0; at = svg.indexOf("<", over)) {
+    said.push(svg.slice(over, at));
+    const end = endOfRest(svg, at);
+    if (end === null) break;
+    if (end > at) {
+      over = end;
+      said.push(charactersIn(svg.slice(at, end)));
       continue;
     }
     TAG.lastIndex = at;
     const [tag, closes, kind = "", attributes = ""] = TAG.exec(svg) ?? [];
-    at += tag?.length ?? 1;
+    over = at + (tag?.length ?? 1);
     if (!tag) continue;
     if (closes) {
       open.splice(Math.max(1, open.length - 1));
       continue;
     }
     elements += 1;
-    const around = open.at(-1) ?? whole;
     const { id, refers } = read(attributes);
-    let part = around;
-    if (id !== undefined) {
-      part = { elements: 0, inside: [], refers: [] };
-      around.inside.push(part);
-      if (!named.has(id)) named.set(id, part);
-    }
+    const part = partNamed(id, open.at(-1) ?? whole, named);
     part.elements += 1;
     // A link leads to a part and shows nothing.
     if (!/(^|:)a$/.test(kind)) part.refers.push(...refers);
     if (!attributes.endsWith("/")) open.push(part);
-    if (SHEET.test(kind)) at = afterSheet(svg, at);
-    if (open.length > DEEPEST || at < 0) return { whole, named, elements, unbounded: true };
+    deepest = Math.max(deepest, open.length);
+    if (SHEET.test(kind) && !attributes.endsWith("/")) {
+      const begins = over;
+      over = afterSheet(svg, begins);
+      rules += svg.slice(begins, Math.max(begins, over)).split(/[{,]/).length - 1;
+    }
+    if (open.length > DEEPEST || over < 0) return parts(true);
   }
-  return { whole, named, elements, unbounded: false };
+  return parts(false);
+}
+
+/** The part to which an element of this name belongs, within another. */
+function partNamed(id: string | undefined, around: Part, named: Map<string, Part>): Part {
+  if (id === undefined) return around;
+  const part: Part = { elements: 0, inside: [], refers: [] };
+  around.inside.push(part);
+  if (!named.has(id)) named.set(id, part);
+  return part;
+}
+
+/** The text of character data; of a comment, none. */
+const charactersIn = (rest: string): string => (rest.startsWith("<![CDATA[") ? rest.slice(9, -3) : "");
+
+/** Where a comment, an instruction or character data that begins here ends: here, where it is none of them. Null where it does not end. */
+function endOfRest(svg: string, at: number): number | null {
+  const [, end] = ENDS.find(([begin]) => svg.startsWith(begin, at)) ?? [];
+  if (!end) return at;
+  const over = svg.indexOf(end, at + 2);
+  return over < 0 ? null : over + end.length;
 }
 
 /** Where a style sheet that begins here ends; -1 where it may refer to a part. */

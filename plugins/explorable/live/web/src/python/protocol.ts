@@ -143,7 +143,7 @@ export type Asked = Exclude<Request, { kind: "start" | "copy" }>;
 export type Request =
   | { kind: "start"; release: Release; base: string; /** Of Python's memory, to begin with. */ copy: ArrayBuffer | null }
   | { kind: "copy"; release: Release; base: string; /** What shall be loaded in it. */ acts: LoadedActs }
-  | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean; /** Of an exercise: the code is tested, alone. */ tests?: Tests; /** What the code may open. */ files?: readonly DataFile[] }
+  | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean; /** Did the code come with a link? */ linked?: boolean; /** Of an exercise: the code is tested, alone. */ tests?: Tests; /** What the code may open. */ files?: readonly DataFile[] }
   | { kind: "complete"; id: number; page: string; source: string; at: number }
   | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame: boolean }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }

@@ -51,6 +51,11 @@ export class LinkedCode {
     return this.#own !== null && !this.#agreed ? this.#own : this.#snippet.text();
   }
 
+  /** Whether what runs is somebody else's: the reader has agreed to it, and not made it their own. */
+  get strange(): boolean {
+    return this.#own !== null && this.#agreed;
+  }
+
   /** Whether the code may run as part of something else that the reader has asked for. */
   get free(): boolean {
     return this.#own === null || this.#agreed;

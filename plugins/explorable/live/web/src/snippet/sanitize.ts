@@ -3,7 +3,9 @@
 // A program of the reader, or one that came from elsewhere, can say anything in Python's name, so this is done in the page, in a
 // document that loads nothing. The frame's own policy is the second wall, not the first: no policy keeps a `<link>` from
 // opening a connection.
-import createDOMPurify from "dompurify";
+import createDOMPurify, { type Config } from "dompurify";
+import { Pieces } from "../marks";
+import { idsIn, parsed, Rules, tooHeavy } from "./bounds";
 import frame from "./frame.json";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -37,13 +39,18 @@ const STYLES = new Set([
 /** The functions that a value may call: colors, sizes, gradients. */
 const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix calc min max clamp var linear-gradient radial-gradient conic-gradient repeating-linear-gradient"));
 
+/** What a value of `display` makes that takes a time by the square. */
+const SLOW = /list-item|ruby/;
+/** Attributes that a browser shows as text. */
+const SHOWN = ["alt", "title"];
+
 const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 
 /** A document that is shown nowhere and loads nothing. */
 const inert = document.implementation.createHTMLDocument("");
 const purify = createDOMPurify(window);
-const config = {
+const config: Config & { RETURN_DOM: true } = {
   ALLOWED_TAGS: TAGS,
   ALLOWED_ATTR: [...PLAIN, ...PAINTS, "src", "href", "xlink:href"],
   ADD_URI_SAFE_ATTR: [...PLAIN, ...PAINTS],
@@ -53,7 +60,10 @@ const config = {
   ALLOWED_NAMESPACES: [HTML, SVG],
   // A style that stands first would be taken for the head's, and be lost.
   FORCE_BODY: true,
+  RETURN_DOM: true,
 };
+/** The rules for which there is room in the present document. */
+let rules = new Rules(0, new Map());
 
 purify.addHook("uponSanitizeElement", (node, { tagName }) => {
   const element = node as Element;
@@ -70,9 +80,27 @@ purify.addHook("uponSanitizeAttribute", (element, attribute) => {
   else if (PAINTS.includes(name)) attribute.keepAttr = isCalm(written(name, value));
 });
 
-/** A document for a frame, with a policy of its own around what is left of the HTML. */
-export function documentOf(html: string): string {
-  return `${frame.before.join("")}${purify.sanitize(html, config)}${frame.after}`;
+/** A document for a frame, with a policy of its own around what is left of the HTML. Null for what a browser takes long to show. */
+export function documentOf(html: string): string | null {
+  const whole = parsed(html);
+  if (!whole) return null;
+  rules = new Rules(whole.elements, idsIn(whole.body));
+  const body = purify.sanitize(html, config) as HTMLElement;
+  if (tooHeavy(body)) return null;
+  calm(body);
+  const left = body.innerHTML;
+  // What is written may be read as more than it was.
+  return parsed(left) && `${frame.before.join("")}${left}${frame.after}`;
+}
+
+/** Cuts rows of marks, also those that go through several elements. */
+function calm(body: HTMLElement): void {
+  const pieces = new Pieces();
+  const texts = inert.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    if (node.parentNode?.nodeName.toLowerCase() !== "style") node.nodeValue = pieces.bounded(node.nodeValue ?? "");
+  }
+  for (const name of SHOWN) for (const element of body.querySelectorAll(`[${name}]`)) element.setAttribute(name, new Pieces().bounded(element.getAttribute(name) ?? ""));
 }
 
 /** The harmless part of a style; the browser has read it, so that nothing is hidden in how it is written. */
@@ -91,7 +119,7 @@ function written(name: string, value: string): string {
 
 function harmless(style: CSSStyleDeclaration): string {
   return [...style]
-    .filter((name) => STYLES.has(name) && isCalm(style.getPropertyValue(name)))
+    .filter((name) => STYLES.has(name) && isCalm(style.getPropertyValue(name)) && !(name === "display" && SLOW.test(style.display)))
     .map((name) => `${name}:${style.getPropertyValue(name)}${style.getPropertyPriority(name) && "!important"}`)
     .join(";");
 }
@@ -102,11 +130,11 @@ function isCalm(value: string): boolean {
   return value !== "" && !/[<\\]/.test(value) && called.every(([, name = "", first]) => name === "" || FUNCTIONS.has(name) || (name === "url" && first === '"#'));
 }
 
-/** The rules of a style sheet for elements; those for media, fonts and other sheets are left out. */
+/** The rules of a style sheet for elements, as far as there is room; those for media, fonts and other sheets are left out. */
 function rulesOf(text: string): string {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(text);
   return [...sheet.cssRules]
-    .flatMap((rule) => (rule instanceof CSSStyleRule && !/[<\\]/.test(rule.selectorText) ? [`${rule.selectorText}{${harmless(rule.style)}}`] : []))
+    .flatMap((rule) => (rule instanceof CSSStyleRule && rules.take(rule.selectorText) ? [`${rule.selectorText}{${harmless(rule.style)}}`] : []))
     .join("\n");
 }

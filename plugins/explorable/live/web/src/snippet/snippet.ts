@@ -83,7 +83,7 @@ class SnippetPart implements Part {
       signal,
     );
     pageSnippets.set(host, {
-      present: () => ({ ...this.#baked, source: this.#linked.own, files: this.#files.all }),
+      present: () => ({ ...this.#baked, source: this.#linked.own, linked: this.#linked.strange, files: this.#files.all }),
       run: () => (this.#linked.free ? this.#start() : Promise.resolve("stopped")),
       check: (tests) => this.#check(tests),
       write: (text) => void this.#open().then((editor) => editor && (editor.text = text)),
@@ -212,8 +212,9 @@ class SnippetPart implements Part {
     if (this.#run) return null;
     this.#checks = null;
     const source = this.#text;
+    const linked = this.#linked.shown;
     await this.#start(tests);
-    return this.#checks && { source, checks: this.#checks };
+    return this.#checks && { source, checks: this.#checks, linked };
   }
 
   /** Runs the code and says how that ended; what runs already is waited for. */
@@ -234,7 +235,7 @@ class SnippetPart implements Part {
       output.hidden = false;
       output.append(text);
     };
-    this.#run = this.#python.run({ ...this.#baked, source: this.#text, files: this.#files.all }, tests ? [] : before(this.#host), said, tests);
+    this.#run = this.#python.run({ ...this.#baked, source: this.#text, linked: this.#linked.strange, files: this.#files.all }, tests ? [] : before(this.#host), said, tests);
     slot(this.#host, "ask").replaceChildren();
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
@@ -355,6 +356,8 @@ export interface Handle {
 export interface Tested {
   source: string;
   checks: Check[];
+  /** Whether the code came with a link. */
+  linked: boolean;
 }
 
 /** The snippet's handle; undefined until its code has arrived. */
@@ -377,13 +380,14 @@ function before(host: HTMLElement): Snippet[] {
     .flatMap((other) => pageSnippets.get(other)?.present() ?? []);
 }
 
-/** The outcome with its HTML as a document for a frame, which the page makes: what Python says may be any program's word. */
+/** The outcome with its HTML as a document for a frame, which the page makes, or as text, where a browser would take long for it: what Python says may be any program's word. */
 async function framed(outcome: Outcome): Promise<Outcome> {
   if (outcome.kind !== "ran" || !outcome.html) return outcome;
   const { html } = outcome;
   try {
     const { documentOf } = await import("./sanitize");
-    return { ...outcome, html: documentOf(html) };
+    const page = documentOf(html);
+    return page === null ? { ...outcome, html: null, result: html } : { ...outcome, html: page };
   } catch (error) {
     void perhapsTooOld();
     console.error("explorable: the part of the page that shows HTML did not load.", error);

@@ -1,0 +1,60 @@
+// Rows of signs that a browser adds to the one before.
+import { describe, expect, test } from "vitest";
+import { bounded, Pieces } from "../src/marks";
+
+const longest = (text: string): number => Math.max(0, ...(text.match(/[\p{M}\p{Cf}\p{Cs}\p{Emoji_Modifier}\u0e33\u0eb3]+/gu) ?? []).map((row) => [...row].length));
+
+describe("a text", () => {
+  test.each([
+    ["accents", "a\u0300\u0316".repeat(20_000)],
+    ["Vietnamese, in parts", "Vi\u0065\u0323\u0302t Nam ".repeat(1000)],
+    ["Thai", "น้ำใจ กำลัง ทำ ".repeat(1000)],
+    ["Devanagari", "क्षत्रिय संस्कृत ".repeat(1000)],
+    ["Myanmar", "မြန်မာ သတ္တ ဗုဒ္ဓ ".repeat(1000)],
+    ["Hebrew with points", "בְּרֵאשִׁית בָּרָא ".repeat(1000)],
+    ["emoji", "👩🏽‍👩🏽‍👧🏽‍👦🏽🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}".repeat(1000)],
+    ["forty marks on a letter", `Z${"\u0300".repeat(40)}algo`],
+    ["nothing", ""],
+  ])("of %s stays as it is", (_, text) => {
+    expect(bounded(text)).toBe(text);
+  });
+
+  test.each([
+    ["marks", "\u0300\u0316"],
+    ["Thai's am", "\u0e33"],
+    ["Lao's am", "\u0eb3"],
+    ["am with joiners", "\u0e33\u200d"],
+    ["tones of skin", "\u{1f3fb}"],
+    ["halves of signs", "\ud834"],
+  ])("has at most fifty in a row of %s", (_, sign) => {
+    const text = bounded(`a${sign.repeat(49_000)}b`);
+    expect([longest(text), text.at(-2), text.at(-1)]).toEqual([50, "…", "b"]);
+  });
+
+  test("has at most fifty letters stacked", () => {
+    expect(bounded("\u1000\u1039".repeat(49_000)).length).toBeLessThan(300);
+  });
+
+  test.each([["Thai", "ก\u0e33"], ["Myanmar", "\u1000\u103b"], ["flags", "🏴\u{e0067}"]])("has a bounded number of signs that move others, of %s", (_, pair) => {
+    expect(bounded(pair.repeat(10_000))).toBe(pair.repeat(10_000));
+    expect(bounded(pair.repeat(49_000)).split([...pair].at(-1) ?? "").length).toBe(10_001);
+  });
+
+  test("takes a time that the length bounds", () => {
+    const started = performance.now();
+    for (const one of ["\u1039", "\u1039\u1000", "\u0300", `${"\u1039".repeat(50)}b`, `${"\u0300".repeat(50)}b`]) bounded(one.repeat(200_000 / one.length));
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  test.each([["marks", "\u0300"], ["halves", "\ud834\u0300\u0301\u0302"], ["of am and joiners", "\u0e33\u200d"]])("in pieces has no more, of %s", (_, piece) => {
+    const pieces = new Pieces();
+    const whole = Array.from({ length: 2000 }, () => pieces.bounded(piece)).join("");
+    expect(longest(whole)).toBeLessThanOrEqual(50);
+  });
+
+  test("in pieces stays as it is otherwise", () => {
+    const pieces = new Pieces();
+    const text = "a\u0300 น้ำ 👩🏽‍👦🏽 x".repeat(50);
+    expect([...text].map((one) => pieces.bounded(one)).join("")).toBe(text);
+  });
+});
