@@ -107,7 +107,10 @@ def trainer(c: Setup) -> Settings | None:
         if c.evaluation.kept:
             found["eval_accumulation_steps"] = c.evaluation.kept
     dtype = _DTYPES[c.precision.name]
-    if dtype and not c.adaptation.has_adapters:
+    if c.adaptation.has_adapters and compute != "fp32" and (c.adaptation.quantization or c.adaptation.base != "fp32"):
+        # TRL loads in FP32 where nothing is said: frozen weights of twice the size, and products in FP32 over 4 bits.
+        dtype = "bfloat16" if compute == "bf16" else "float16"
+    if dtype:
         found["dtype"] = dtype
     return found | _adapter(c)
 

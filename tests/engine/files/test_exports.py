@@ -298,6 +298,20 @@ def test_the_block_for_an_issue_says_what_each_part_is() -> None:
     assert "balance" not in text
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"method": "lora"}, "--dtype bfloat16"),
+        ({"method": "qlora"}, "--dtype bfloat16"),
+        ({"method": "lora", "base_format": "fp32"}, "--dtype float32"),
+    ],
+    ids=str,
+)
+def test_frozen_weights_are_loaded_as_the_plan_counts_them(words: dict[str, Any], said: str) -> None:
+    """TRL loads in FP32 where nothing is said: 30 GB for a model of 7.6 billion parameters."""
+    assert f"{said} " in exports({**CARD, **words})["torchrun"] + " "
+
+
 def test_devices_that_share_sequences_are_an_option_of_megatron_and_of_no_trainer() -> None:
     words = {"model": "llama3.1-8b", "gpu": "h100-sxm", "sequence": 32768, "dp": 2, "tp": 2, "zero": 1}
     texts = exports({**words, "cp": 4})
