@@ -13,7 +13,7 @@ from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import PASTED, is_left, model_of, setup_of, words_of
 from docs.acts.plan.labels import spell
-from docs.acts.plan.left import TWO_MODELS
+from docs.acts.plan.left import TITLES, TWO_MODELS
 from docs.acts.plan.phases import held
 from docs.acts.plan.take import read, rewrite
 from docs.acts.plan.tips import suggest
@@ -250,7 +250,7 @@ def test_a_file_that_completes_another_closes_what_that_leaves_open() -> None:
         ([ZERO_3, json.dumps(published()[QWEN]["config"])], {}),
         ([f"{COMMAND} --deepspeed ds.json", ZERO_3], {}),
         ([ZERO_3], {"model": QWEN}),
-        ([OUT_OF_MEMORY], {}),
+        ([OUT_OF_MEMORY], {"model": QWEN}),
     ):
         assert read(texts, at(**moved)).controls["left"] == ""
     both = read(["torchrun --nproc_per_node 8 train.py --deepspeed ds.json"], START).controls["left"]
@@ -434,6 +434,15 @@ NAMES_BIG = {
     "The axolotl file names": f"base_model: {BIG}\nmicro_batch_size: 1\n",
     "You named": f"https://huggingface.co/{BIG}",
 }
+
+
+def test_what_a_run_wrote_alone_gets_no_verdict_on_the_pages_own_model() -> None:
+    """It once got "Fits" for a run that had failed."""
+    heard = read([OUT_OF_MEMORY], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert view.success
+    assert view.success.title == TITLES["model"]
+    assert view.failure is None
 
 
 @pytest.mark.parametrize("who", NAMES_BIG)

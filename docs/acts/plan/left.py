@@ -10,7 +10,7 @@ from ironlaw import Transformer, model
 from ironlaw.files.facts import DIVIDES, Reading
 
 from .choices import BY, LEFT, MODEL, NAMED, PASTED, in_list
-from .pasted import TRAININGS
+from .pasted import OF_A_RUN, TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides"}
 """What stands in the place of a verdict; the first counts that is open."""
@@ -59,7 +59,7 @@ def noted(
         rival: What `other_model` says of them.
     """
     left = set()
-    if any(reading.kind in TRAININGS for reading in readings) and not found and at["model"] != PASTED:
+    if any(reading.kind in (*TRAININGS, *OF_A_RUN) for reading in readings) and not found and at["model"] != PASTED:
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
         left |= {"model"} if named or at["model"] == MODEL else set()

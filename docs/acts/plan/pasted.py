@@ -13,6 +13,8 @@ from .labels import OFF, spell
 
 TRAININGS = (*KINDS, "command", "DeepSpeed", "accelerate")
 """Kinds of text that say how something is trained."""
+OF_A_RUN = ("out of memory", "log")
+"""Kinds of text that a run wrote, which do not say what it trains."""
 PLAIN: Mapping[str, live.Value] = {
     "method": "full", "accumulate": 1, "checkpointing": "none", "precision": "", "optimizer": "adamw", "zero": 0,
     "tp": 1, "pp": 1, "flash": True, "chunked": False, "compiled": False, "offload": False,
