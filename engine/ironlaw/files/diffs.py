@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import command_line, documents, edits, launch, read
 from ironlaw.files.facts import Facts, Reading
+from ironlaw.files.trainers import EVALUATION
 from ironlaw.files.words import words_of
 
 if TYPE_CHECKING:
@@ -197,6 +198,8 @@ def _of_trainer(
     if word in ("batch", "accumulate"):
         key = reading.keys.get("micro_batch" if word == "batch" else word)
         found = {key: value} if key else {}
+    elif word == "eval_batch":
+        found = {key: value for key in EVALUATION if key in document}
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}
         if kind == "LLaMA-Factory":

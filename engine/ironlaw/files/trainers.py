@@ -37,7 +37,7 @@ _COMMON: dict[str, tuple[str, Convert]] = {
 """Fact -> the key that `transformers` gives it, and how its value is read."""
 _LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_max_length", "cutoff_len")
 _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
-_EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
+EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
 """Keys of the sequences that a device evaluates at once."""
 _STRATEGIES = ("eval_strategy", "evaluation_strategy")
 _WHOLE_LOGITS = ("axolotl", "LLaMA-Factory")
@@ -111,7 +111,7 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
         told.append(f"It names a DeepSpeed file, {DIVIDES}")
-    key = _key(document, _EVALUATION[0], _EVALUATION[1:])
+    key = _key(document, EVALUATION[0], EVALUATION[1:])
     if _is_unevaluated(document) and (size := values.count(key, document.get(key))):
         told.append(f"{key}: {size:,} counts for nothing: evaluation is off.")
     return tuple(told)
@@ -122,7 +122,7 @@ def _evaluation(document: Document, kind: Kind) -> Found:
 
     Who has no metrics does not ask for `eval_accumulation_steps`, after which logits leave the device.
     """
-    key = _key(document, _EVALUATION[0], _EVALUATION[1:])
+    key = _key(document, EVALUATION[0], EVALUATION[1:])
     size = values.count(key, document.get(key))
     if size is None or _is_unevaluated(document):
         return {}

@@ -169,3 +169,18 @@ def test_fused_attention_is_asked_for_as_the_chip_has_it(text: str, flash: str, 
 def test_a_script_without_options_of_adapters_is_given_none() -> None:
     assert edited("torchrun run_clm.py --bf16", {"method": "lora"}) is None
     assert "--use_peft" in str(edited("torchrun -m trl.scripts.sft --bf16", {"method": "lora"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base_model: Qwen/Qwen3-8B\nadapter: qlora\nload_in_4bit: true\nmicro_batch_size: 2\neval_batch_size: 8\n",
+        "accelerate launch sft.py --model_name_or_path Qwen/Qwen3-8B --use_peft --per_device_eval_batch_size 8 --bf16",
+    ],
+    ids=("axolotl", "TRL"),
+)
+def test_how_many_sequences_are_evaluated_at_once_is_written_where_a_file_says_it(text: str) -> None:
+    after = edited(text, {"eval_batch": 1})
+    assert after is not None
+    assert after.replace("size 1", "size 8").replace("size: 1", "size: 8") == text
+    assert edited(text.replace("eval_batch_size", "save_steps"), {"eval_batch": 1}) is None
