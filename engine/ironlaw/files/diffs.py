@@ -195,11 +195,8 @@ def _of_trainer(
 ) -> Iterator[Edit]:
     value = words[word]
     found: dict[str, object] = {}
-    if word in ("batch", "accumulate"):
-        key = reading.keys.get("micro_batch" if word == "batch" else word)
-        found = {key: value} if key else {}
-    elif word == "eval_batch":
-        found = {key: value for key in EVALUATION if key in document}
+    if word in ("batch", "accumulate", "eval_batch"):
+        found = dict.fromkeys(_keys_of_count(word, reading, document), value)
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}
         if kind == "LLaMA-Factory":
@@ -221,6 +218,14 @@ def _of_trainer(
     if not found:
         raise _UnwritableError
     yield from (((key,), one) for key, one in found.items())
+
+
+def _keys_of_count(word: str, reading: Reading, document: Mapping[str, Any]) -> list[str]:
+    """The settings of a file that say this count."""
+    if word == "eval_batch":
+        return [key for key in EVALUATION if key in document]
+    key = reading.keys.get("micro_batch" if word == "batch" else word)
+    return [key] if key else []
 
 
 def _attention(kind: str, document: Mapping[str, Any], chip: Accelerator | None) -> dict[str, object]:
