@@ -117,9 +117,16 @@ def test_a_file_without_end_is_no_record() -> None:
     asked = f"ulimit -v 1000000; {sys.executable} -m gpu_bench validate /dev/zero"
     done = subprocess.run(asked, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout == (
-        f"/dev/zero: more than {LARGEST:,} B are too many for a record; allowed: {LARGEST:,} B\n1 records, 1 faulty\n"
-    )
+    assert done.stdout == "/dev/zero: cannot be read: it is no regular file\n1 records, 1 faulty\n"
+
+
+def test_a_file_of_more_than_the_limit_is_no_record(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(LARGEST + 1)
+    done = _gpu_bench("validate", str(large))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"B are too many for a record; allowed: {LARGEST:,} B" in done.stdout
 
 
 def test_doctor_names_the_device_and_pytorch() -> None:

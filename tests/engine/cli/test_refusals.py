@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -235,8 +235,13 @@ def test_a_name_that_the_output_cannot_show_is_one_line(tmp_path: Path) -> None:
 
 def test_a_command_is_stopped_from_the_keyboard_without_a_word() -> None:
     command = [sys.executable, "-m", "ironlaw", "plan", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(3)
+    piped: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    # Whoever starts the tests in the background ignores the keyboard, and a child would too.
+    with subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **piped) as process:
+        assert process.stdin
+        # More than a pipe holds: it is written when the command has begun to read.
+        process.stdin.write(b"\n" * 100_000)
+        process.stdin.flush()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, b"", b"")
