@@ -50,10 +50,10 @@ function beats() {
   }, 20);
 }
 
-/** @param {World["browser"]} browser @param {string} program */
-async function answered(browser, program) {
+/** @param {World["browser"]} browser @param {string} program @param {number} [most] milliseconds */
+async function answered(browser, program, most = 4000) {
   const worst = await browser.eval(() => Reflect.get(window, "beat").worst);
-  assert.ok(worst < 4000, `the page did not answer for ${worst} ms: ${program}`);
+  assert.ok(worst < most, `the page did not answer for ${worst} ms: ${program}`);
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
@@ -77,7 +77,8 @@ export function snippetTests({ everywhere, once, widely, full }) {
       await snippet.run();
       // What is slow is laid out after the run.
       await browser.eval(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 500))));
-      await answered(browser, slow);
+      // Unbounded, most of these take 20 to 140 s on a machine on which bounded ones take one or two.
+      await answered(browser, slow, 15_000);
     }
   });
 

@@ -167,6 +167,17 @@ test.each([
   }
 });
 
+test("is held against the rule of what was asked: a judgment of each blank of one reflection", async () => {
+  const right = { largest: { correct: true, why: "" } };
+  for (const [answer, heard] of [[right, right], [{ why: right }, null]] as const) {
+    const { client, worker } = bench();
+    const told = client.check("plan", "act.py", "why", {}, state(8));
+    worker().ready();
+    worker().reply({ kind: "answer", id: worker().last.id, answer });
+    expect(await told).toEqual(heard);
+  }
+});
+
 test("is counted anew for each run", async () => {
   const { client, worker, run, says } = running();
   for (const one of [run, client.run(snippet("next"), [], ignore)]) {

@@ -1,6 +1,6 @@
 // What Python said of an act's state. The last results stay in session storage, so that a reload shows them while Python starts.
 import { bookId } from "../release";
-import { FEEDBACK, like, orNull, VERDICT, VIEW } from "../python/answers";
+import { FEEDBACK, like, mapOf, orNull, VERDICT, VIEW } from "../python/answers";
 import type { Feedback, State, Verdict, View } from "../python/protocol";
 import { equal } from "../equal";
 import type { Values } from "../ledger/types";
@@ -39,7 +39,7 @@ interface Shown extends Omit<Results, "feedback"> {
 }
 
 /** The storage may hold anything, because other projects on the same host write to it too. */
-const SHOWN = like<Shown>({ of: { type: "object" }, view: orNull(VIEW), verdict: orNull(VERDICT), feedback: FEEDBACK, engine: { type: "string", maxLength: 200 } });
+const SHOWN = like<Shown>({ of: { type: "object" }, view: orNull(VIEW), verdict: orNull(VERDICT), feedback: mapOf(FEEDBACK), engine: { type: "string", maxLength: 200 } });
 
 export function rememberShown(act: string, of: Basis, results: Results): void {
   storage.write(place(act), { ...results, of, feedback: Object.fromEntries(results.feedback) } satisfies Shown);

@@ -49,7 +49,8 @@ export const VERDICT = like<Verdict>({
   tables: TABLES,
   gap: { $ref: "#/$defs/gap" },
 });
-export const FEEDBACK = mapOf(mapOf(like<Feedback[string]>({ correct: FLAG, why: TEXT })));
+/** On the blanks of one reflection. */
+export const FEEDBACK = mapOf(like<Feedback[string]>({ correct: FLAG, why: TEXT }));
 
 const CONTROLS = mapOf({ ...TEXT, type: ["string", "number", "boolean"] });
 const SUGGESTED = like<{ next: Suggestion | null }>({ next: orNull(like<Suggestion>({ title: TEXT, text: TEXT, controls: CONTROLS, worth: NUMBER, group: TEXT })) });
