@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -217,34 +217,25 @@ def more_tensor(c: Setup) -> Iterator[Change]:
 
 def tensor(c: Setup) -> tuple[Change, ...]:
     """Every matrix divided among more of the devices that are there, with as many sequences a step as before."""
-    every = (
-        _regrouped(c, times, "tp", ways, f"Divide every matrix among {ways} devices (tensor parallelism)")
-        for times in TENSOR_TIMES
-        if c.layout.data % times == 0
-        for ways in [times * c.layout.tensor]
-    )
-    return tuple(change for change in every if allowed(change.apply(c)))
+    title = "Divide every matrix among {} devices (tensor parallelism)"
+    return _shared(c, "tp", c.layout.tensor, TENSOR_TIMES, title)
 
 
 def pipeline(c: Setup) -> tuple[Change, ...]:
     """The blocks divided among more stages on the devices that are there, with as many sequences a step as before."""
-    every = (
-        _regrouped(c, times, "pp", ways, f"Divide the blocks among {ways} stages of a pipeline")
-        for times in PIPELINE_TIMES
-        if c.layout.data % times == 0
-        for ways in [times * c.layout.pipeline]
-    )
-    return tuple(change for change in every if allowed(change.apply(c)))
+    return _shared(c, "pp", c.layout.pipeline, PIPELINE_TIMES, "Divide the blocks among {} stages of a pipeline")
 
 
 def context(c: Setup) -> tuple[Change, ...]:
     """Long sequences divided among more of the devices that are there, with as many of them a step as before."""
-    every = (
-        _regrouped(c, times, "cp", ways, f"Divide every sequence among {ways} devices (context parallelism)")
-        for times in CONTEXT_TIMES
-        if c.layout.data % times == 0 and c.own_sequence >= times * SHORTEST_SHARE
-        for ways in [times * c.layout.context]
-    )
+    long = (times for times in CONTEXT_TIMES if c.own_sequence >= times * SHORTEST_SHARE)
+    return _shared(c, "cp", c.layout.context, long, "Divide every sequence among {} devices (context parallelism)")
+
+
+def _shared(c: Setup, word: str, ways: Count, several: Iterable[Count], title: str) -> tuple[Change, ...]:
+    """Several times as many devices that share a replica in one way, of those that are there."""
+    fitting = (times for times in several if c.layout.data % times == 0)
+    every = (_regrouped(c, times, word, times * ways, title.format(times * ways)) for times in fitting)
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
