@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from explorable.live.runtime.contract import Column
@@ -27,10 +28,16 @@ def adding_up(amounts: Mapping[str, float], whole: float, *, digits: int = 2, re
         amounts: The parts, in the unit that is shown; one that is taken away is negative.
         whole: What they add up to.
         digits: Digits behind the point.
-        rest: The part that takes what rounding leaves over, best one that is a difference itself; else the largest.
+        rest: The part that takes what rounding leaves over, such as one that is a difference itself. Without it the
+            parts nearest to their next step take a step each, so none is shown a whole step from what it is.
     """
-    shown = {name: round(amount, digits) for name, amount in amounts.items()}
-    if shown:
-        rest = rest or max(amounts, key=lambda name: abs(amounts[name]))
+    if rest:
+        shown = {name: round(amount, digits) for name, amount in amounts.items()}
         shown[rest] = round(shown[rest] + round(whole, digits) - sum(shown.values()), digits)
-    return shown
+        return shown
+    scale = 10**digits
+    steps = {name: math.floor(amount * scale) for name, amount in amounts.items()}
+    left = round(round(whole, digits) * scale) - sum(steps.values())
+    for name in sorted(steps, key=lambda name: steps[name] - amounts[name] * scale)[: max(left, 0)]:
+        steps[name] += 1
+    return {name: count / scale for name, count in steps.items()}
