@@ -23,7 +23,9 @@ from explorable.shared.svg import embedded
 
 @dataclass(frozen=True)
 class Stop:
-    """The run at the end of a page, as `story.py` computes it; `price` says in words what the bill counts with."""
+    """The run at the end of a page, as `story.py` computes it.
+
+    `expected` is the bill if steps take as long as those of published runs; `price` says what both count with."""
 
     page: str
     cards: int
@@ -34,6 +36,7 @@ class Stop:
     hours: float
     dollars: float
     fits: bool
+    expected: float = 0.0
     price: str = ""
 
 
@@ -68,7 +71,8 @@ def numbers(stops: Sequence[Stop], place: int) -> list[Number]:
         if name == MEMORY:
             remark = f"{'of' if now.fits else 'does not fit'} {now.limit:.1f} GB"
         if name == BILL:
-            remark = ", ".join(filter(None, (remark, now.price)))
+            expected = f"expect ${now.expected:,.0f}" if now.expected else ""
+            remark = ", ".join(filter(None, (remark, expected, now.price)))
         found.append(Number(name, text, old, remark))
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw import accelerator, job_time, setup, training_memory
+from ironlaw import accelerator, estimate, job_time, setup, training_memory
 
 MODEL, CARD = "gpt2-xl", "h100-sxm"
 STEPS = 32_000
@@ -56,6 +56,7 @@ class Stop:
         mfu: Model FLOPs utilization.
         hours: For all steps.
         dollars: At the node's price, for the cards at work.
+        expected: The same where steps take as long as published runs lead one to expect.
         price: That price in words.
     """
 
@@ -67,6 +68,7 @@ class Stop:
     mfu: float
     hours: float
     dollars: float
+    expected: float
     price: str
 
     @property
@@ -89,6 +91,7 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
     run = setup(MODEL, CARD, optimizer="adamw", micro_batches=micro_batches, **settings)
     step = job_time(run)
     hours = STEPS * step.total / 3600
+    dollars = hours * settings["dp"] * NODE_USD_PER_HOUR / CARDS_OF_NODE
     return Stop(
         page=page,
         cards=settings["dp"],
@@ -97,6 +100,7 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
         seconds=step.total,
         mfu=step.mfu,
         hours=hours,
-        dollars=hours * settings["dp"] * NODE_USD_PER_HOUR / CARDS_OF_NODE,
+        dollars=dollars,
+        expected=dollars * estimate(run).calibrated.step_s.expected / step.total,
         price=PRICE,
     )

@@ -49,7 +49,7 @@ def memory_table(setting: Setting) -> live.Table:
     rows.append(live.row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
     if account.host_bytes:
         rows.append(live.row("In the host's memory", gb(account.host_bytes)))
-    rows.append(live.row("Textbook count ◇", f"{textbook(setting) / GB:,.2f}"))
+    rows.append(live.row("Textbook count ◇ (its own sum, not Act 2's formula)", f"{textbook(setting) / GB:,.2f}"))
     return live.Table(
         f"GPT-2 XL with {setting.words}. Not all tensors are full at once: gradients arrive while activations go.",
         live.columns("What", "Memory|GB"),

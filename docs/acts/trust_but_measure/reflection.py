@@ -27,7 +27,7 @@ def missed(state: live.State) -> dict[str, live.Value]:
 REFLECTION = live.Reflection(
     "missed",
     "The textbook counts five tensors of each layer: queries, keys, values, attention's result and one of the MLP. It "
-    f"adds {LAYER_NORM_BYTES / 1e6:.0f} MB for the norms. "
+    f"adds {LAYER_NORM_BYTES / 1e6:.0f} MB per layer for the norms. "
     "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All that the textbook "
     "forgets makes {share} of what is kept, because {why}.",
     (

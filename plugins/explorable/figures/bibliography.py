@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from pybtex.backends.plaintext import Backend  # type: ignore[import-untyped]
@@ -37,7 +38,7 @@ class Work:
         key: Its key in the file.
         authors: Last names, in order.
         title: Without TeX.
-        year: As printed.
+        year: As printed, with a letter where others of that year have the same authors: `2024b`.
         where: Journal, proceedings, publisher, or the number of a preprint that has none of them; may be empty.
         url: Its lasting address.
     """
@@ -82,7 +83,17 @@ def load(path: Path) -> dict[str, Work]:
             begins = re.compile(rf"@\w+\s*\{{\s*{re.escape(key)}\s*,")
             lines = enumerate(path.read_text("utf-8").splitlines(), 1)
             raise BibliographyError(str(error), next((n for n, text in lines if begins.match(text)), None)) from None
-    return found
+    return _told_apart(found)
+
+
+def _told_apart(works: dict[str, Work]) -> dict[str, Work]:
+    """The same works; those that a sentence would name alike get a letter behind the year, in the order of titles."""
+    alike: dict[str, list[Work]] = {}
+    for work in sorted(works.values(), key=lambda work: work.title.casefold()):
+        alike.setdefault(work.short, []).append(work)
+    groups = [zip(group, ascii_lowercase, strict=False) for group in alike.values() if len(group) > 1]
+    letters = {work.key: letter for group in groups for work, letter in group}
+    return {key: replace(work, year=work.year + letters.get(key, "")) for key, work in works.items()}
 
 
 def _work(key: str, entry: Any) -> Work:
