@@ -4,7 +4,7 @@ from explorable.figures.drawing import Drawing
 from explorable.figures.sketch import Sketch
 from ironlaw.parallel import all_reduce_factor
 
-GPUS = ("GPU 0", "GPU 1")
+GPUS = ("GPU 1", "GPU 2")
 LEFT, WIDE, GAP = 8, 196, 32
 """Where the first GPU's column begins, how wide each is, and what is free between them."""
 EDGES = tuple(LEFT + place * (WIDE + GAP) for place in range(len(GPUS)))
