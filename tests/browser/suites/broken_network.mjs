@@ -180,8 +180,9 @@ export function brokenNetworkTests({ once, widely, full }) {
     assert.equal(await browser.has(".il-notice"), false);
   });
 
-  for (const [how, fault] of STUCK) {
-    once(`network: ${how} is told after three seconds, and a page whose programs came says nothing of it`, async ({ browser, server }) => {
+  for (const [at, [how, fault]] of STUCK.entries()) {
+    // One kind of loss in every run, the others in a full one.
+    (at ? full : once)(`network: ${how} is told after three seconds, and a page whose programs came says nothing of it`, async ({ browser, server }) => {
       server.fault(fault);
       server.fault({ path: PAGE, replace: ['<meta charset="utf-8">', `<meta charset="utf-8"><script>(${watchNotice})(${TOLD_MS})</script>`] });
       // Without such a program a page never ends to load.

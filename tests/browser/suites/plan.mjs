@@ -193,7 +193,7 @@ export function planTests({ widely, once, full }) {
         }, server.base + PAGE + NOT_OFFERED);
       },
     };
-    for (const [way, come] of Object.entries(ways)) {
+    for (const [way, come] of Object.entries(ways).filter((_, at) => FULL || at % 2 === 0)) {
       await browser.open(server.base);
       await come();
       await browser.waitFor(() => document.querySelector('live-act[data-name="plan"] [data-table="answer"] td') !== null && /** @type {any} */ (window).answered(), START_LIMIT_MS, `the answer: ${way}`);
