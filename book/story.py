@@ -25,7 +25,8 @@ from explorable.shared.svg import embedded
 class Stop:
     """The run at the end of a page, as `story.py` computes it.
 
-    `expected` is the bill if steps take as long as those of published runs; `price` says what both count with."""
+    `expected` is the bill if steps take as long as those of published runs; `price` says what both count with.
+    """
 
     page: str
     cards: int
@@ -42,12 +43,12 @@ class Stop:
 
 @dataclass(frozen=True)
 class Number:
-    """One number of the strip: its name, its text now and at the last stop, and a remark."""
+    """One number of the strip: its name, its text now and at the last stop, and remarks."""
 
     name: str
     text: str
     before: str
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 LEAST = 0.01
@@ -67,13 +68,13 @@ def numbers(stops: Sequence[Stop], place: int) -> list[Number]:
         olds = [text if _changed(one, other) else "" for one, other, text in values]
     found = []
     for name, text, old in zip(NAMES, _texts(now), olds, strict=True):
-        remark = "" if now.fits else "if it fit"
+        remarks = [] if now.fits else ["if it fit"]
         if name == MEMORY:
-            remark = f"{'of' if now.fits else 'does not fit'} {now.limit:.1f} GB"
+            remarks = [f"{'of' if now.fits else 'does not fit'} {now.limit:.1f} GB"]
         if name == BILL:
-            expected = f"expect ${now.expected:,.0f}" if now.expected else ""
-            remark = ", ".join(filter(None, (remark, expected, now.price)))
-        found.append(Number(name, text, old, remark))
+            remarks += [f"expect ${now.expected:,.0f}"] if now.expected else []
+            remarks += [now.price] if now.price else []
+        found.append(Number(name, text, old, tuple(remarks)))
     return found
 
 
@@ -129,9 +130,8 @@ def _write(holder: Element, stops: Sequence[Stop], place: int) -> None:
         SubElement(pair, "dt").text = AtomicString(number.name)
         value = SubElement(pair, "dd")
         SubElement(value, "strong").text = AtomicString(number.text)
-        for small in (number.remark, f"was {number.before}" if number.before else ""):
-            if small:
-                SubElement(value, "small").text = AtomicString(small)
+        for small in (*number.remarks, *([f"was {number.before}"] if number.before else [])):
+            SubElement(value, "small").text = AtomicString(small)
     pair = SubElement(holder, "div", {"class": "il-strip__one"})
     SubElement(pair, "dt").text = AtomicString("cards")
     value = SubElement(pair, "dd")

@@ -158,12 +158,14 @@ def test_every_strip_moves_the_run_but_the_first_which_begins_it_and_the_last_wh
 def test_a_strip_names_the_price_of_its_bill(stops: list[Stop]) -> None:
     for place, stop in enumerate(stops):
         bill = next(number for number in numbers(stops, place) if number.name == "the bill")
-        assert stop.price in bill.remark
+        assert stop.price in bill.remarks
+        assert f"expect ${stop.expected:,.0f}" in bill.remarks
+        assert stop.expected > stop.dollars, "published steps took longer than the count"
 
 
 def test_a_strip_says_what_changed_and_fails_in_words(stops: list[Stop]) -> None:
     first, *_ = numbers(stops, 0)
-    assert "does not fit" in first.remark
+    assert "does not fit" in first.remarks[0]
     for place, (before, now) in enumerate(pairwise(stops), 1):
         for number in numbers(stops, place):
             assert (number.before == "") == ((before.memory, before.seconds) == (now.memory, now.seconds)) or (
