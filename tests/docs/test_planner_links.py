@@ -40,6 +40,8 @@ def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
         ("more", "null"),
         ("more", "garbage"),
         ("more", '{"gpu": "h200"}'),
+        ("more", '{"said": {"model": "gpt2"}}'),
+        ("more", '{"said": {"offload_sizes": "bucket:auto,x:1"}}'),
         ("more", '{"lora_targets": "<script>"}'),
         ("measured", '{"step_s": "1"}'),
         ("left", '{"gpu": "h200"}'),

@@ -141,6 +141,33 @@ OFFLOADED = """{"zero_optimization": {"stage": 3, "offload_optimizer": {"device"
 "offload_param": {"device": "cpu"}}, "bf16": {"enabled": true}}"""
 
 
+AUTO = """{"zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": "auto", "offload_optimizer":
+{"device": "cpu"}, "offload_param": {"device": "cpu"}}, "bf16": {"enabled": true}}"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}',
+        '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}',
+        '{"zero_optimization": {"stage": 2}, "fp16": {"enabled": true}}',
+        AUTO,
+        "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config: {}\n",
+    ],
+)
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_a_file_and_choices_make_one_plan_in_any_order(text: str, method: str) -> None:
+    """What a file leaves open, such as what is trained, decides with it what it says: formats, buffers, offloading."""
+    chosen = {"method": method, "model": "Qwen/Qwen2.5-1.5B", "gpu": "a100-80", "gpus": 8}
+    for first in ({}, {"method": "full"}):
+        before = at(**first)
+        after = State("run", {**before.controls, **read([text], before).controls, **chosen})
+        moved = at(**chosen)
+        last = State("run", {**moved.controls, **read([text], moved).controls})
+        assert words_of(after) == words_of(last)
+        assert "as your files have them" in ACT.compute(last).tables["answer"].caption
+
+
 def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -> None:
     heard = read([COMMAND, OFFLOADED], START)
     state = State("run", {**START.controls, **heard.controls})

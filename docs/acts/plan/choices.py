@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -21,9 +21,11 @@ from ironlaw import (
     model,
     setup,
 )
+from ironlaw.files import Facts
 from ironlaw.files.nested import is_too_deep
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import DIVIDED
+from ironlaw.files.words import DIVIDED, Joined
+from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
 
@@ -32,7 +34,7 @@ PASTED = "pasted"
 MODEL, CARD = "meta-llama/Meta-Llama-3-8B", "h100-sxm"
 """What is shown first."""
 FORMATS = {
-    "": "as usual on these cards",
+    "": "as your files have them, or as usual on these cards",
     "amp-bf16": "FP32 weights, BF16 autocast",
     "bf16": "BF16 throughout",
     "amp-fp16": "FP32 weights, FP16 autocast",
@@ -54,6 +56,19 @@ MORE = frozenset((
     "offload_sizes", "eval_batch", "eval_kept", "eval_logits",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
+SAID = "said"
+"""Beside them: what files say from which words follow only together with what they leave open."""
+FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
+"""Words that follow from it."""
+_DTYPES = ("fp32", "bf16", "fp16", "fp8", "int8", "nf4")
+_SIZES = re.compile(r"(^|,)(bucket|prefetch|live|reuse|persistent|double):(auto|[0-9]{1,15})(?=,|$)")
+KEPT: Mapping[str, Callable[[object], bool]] = {
+    **dict.fromkeys(("compute", "weights", "sums"), _DTYPES.__contains__),
+    "runtime": ("deepspeed", "fsdp").__contains__,
+    **dict.fromkeys(("offload_optimizer", "offload_parameters"), (True, False).__contains__),
+    "offload_sizes": lambda value: not _SIZES.sub("", str(value)),
+}
+"""Facts of files that are kept so, and what they can be."""
 MEASURED = frozenset((
     "step_s", "tokens_per_s", "tokens_per_s_device", "mfu", "allocated", "reserved", "process", "asked", "free",
     "in_use", "samples_per_step",
@@ -133,6 +148,12 @@ def is_left(text: str) -> None:
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
+        if (
+            word == SAID
+            and isinstance(value, dict)
+            and all(name in KEPT and KEPT[name](one) for name, one in value.items())
+        ):
+            continue
         if word not in MORE or not (isinstance(value, bool | int | float) or _WORD.fullmatch(str(value))):
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
 
@@ -222,12 +243,13 @@ def words_of(state: live.State) -> dict[str, Any]:
     together = together_of(at)
     gpus, pipeline = int(at["gpus"]), int(at["pp"])
     adapters = at["method"] != "full"
+    more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
     words: dict[str, Any] = {
         "model": model_of(str(at["model"]), str(at["config"])),
         "gpu": at["gpu"],
         "batch": at["batch"],
         "sequence": at["sequence"],
-        "precision": at["precision"] or _divided_formats(at),
+        "precision": at["precision"] or formats_at(at),
         "optimizer": at["optimizer"],
         "attention": "flash" if at["flash"] else "standard",
         "checkpointing": at["checkpointing"],
@@ -243,7 +265,9 @@ def words_of(state: live.State) -> dict[str, Any]:
         "zero": at["zero"] if gpus // (int(at["tp"]) * pipeline) > 1 else 0,
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
-    more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
+    follows = _follows(at)
+    more = {word: follows[word] for word in FOLLOW if word in follows} | more
+    more.pop(SAID, None)
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS
@@ -252,8 +276,31 @@ def words_of(state: live.State) -> dict[str, Any]:
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 
-def _divided_formats(at: Mapping[str, Any]) -> str | None:
-    """The formats of FSDP and of ZeRO where they divide what is trained; nothing where the card's own stand."""
+def _follows(at: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Words that follow from what files say and from where the controls stand."""
+    said = json.loads(str(at["more"]) or "{}").get(SAID)
+    if not said:
+        return {}
+    stands = {
+        "method": at["method"],
+        "zero": at["zero"],
+        "devices": at["gpus"],
+        "tensor": at["tp"],
+        "pipeline": at["pp"],
+    }
+    about = {"model": model_of(str(at["model"]), str(at["config"])), "gpu": at["gpu"]}
+    return of_files(Joined((), Facts(**said, **stands), frozenset()), about).words
+
+
+def says_formats(at: Mapping[str, Any]) -> str | None:
+    """The formats of what files say, where they leave open what is trained."""
+    return _follows(at).get("precision")
+
+
+def formats_at(at: Mapping[str, Any]) -> str | None:
+    """The formats where nobody has chosen any: by what files say, or those of FSDP and ZeRO where they divide."""
+    if formats := says_formats(at):
+        return formats
     divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
     if at["method"] != "full" or not divided:
         return None

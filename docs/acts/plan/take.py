@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from math import prod
 from typing import Any
@@ -15,7 +15,7 @@ from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, in_list, mark_of, model_of
+from .choices import CONTROLS, FOLLOW, KEPT, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
 from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
@@ -39,6 +39,8 @@ _SAME = (
 """Words of a setup that a control of the same name sets."""
 _GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "sequence", "method": "method"}
 """Words that stand as the reader has them where no text says the fact."""
+_FORMATS = ("compute", "weights", "sums")
+"""Facts of which the formats of a training follow."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _OPTIONS = {
     control.name: [option.value for option in control.options]
@@ -68,8 +70,9 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     understood = words_of(files, given)
     said = [*understood.assumed, *understood.missing, *about]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
+    open_yet = _open(facts.said(), told)
     for word, value in words.items():
-        _set(controls, word, value, said)
+        _set(controls, word, "" if word == "precision" and "compute" in open_yet else value, said)
     together = prod(int(words.get(word) or 1) for word in ("tp", "pp", "cp"))
     if "dp" in words:
         gpus = int(words["dp"]) * together
@@ -81,7 +84,10 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
-    if not controls.get("offload") or more["offload"] == "optimizer":
+    if open_yet:
+        follow = FOLLOW[:-1] if "method" in told else FOLLOW
+        more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}
+    elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
@@ -121,6 +127,14 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
         if difference := "".join(lines):
             changed[reading.kind] = difference
     return changed
+
+
+def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
+    """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open."""
+    kept = [name for name in KEPT if facts.get("runtime") == "deepspeed" or not name.startswith("offload")]
+    if "method" in told:
+        kept = [name for name in kept if name not in _FORMATS and facts.get("runtime") == "deepspeed"]
+    return {name: facts[name] for name in kept if name in facts}
 
 
 def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:

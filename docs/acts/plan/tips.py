@@ -15,9 +15,8 @@ from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
-from ironlaw.files.words import DIVIDED
 
-from .choices import CONTROLS, MORE, setup_of, together_of
+from .choices import CONTROLS, MORE, formats_at, setup_of, together_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
@@ -129,12 +128,12 @@ def usual(state: live.State) -> Callable[[Change], Change]:
     """A change with the formats that the page gives the changed plan, where nobody has chosen any."""
 
     def complete(change: Change) -> Change:
-        if state.controls["precision"] or state.controls["method"] != "full":
+        if state.controls["precision"]:
             return change
         after = change.apply(setup_of(state))
-        if after.layout.zero < 2 or after.layout.peers < 2:
-            return change
-        formats = DIVIDED.get(after.chip.short_format or "")
+        method, layout = after.adaptation.method, after.layout
+        stands = {"method": method, "zero": layout.zero, "gpus": layout.devices, "tp": layout.tensor}
+        formats = formats_at({**state.controls, **stands, "pp": layout.pipeline})
         return replace(change, words={**change.words, "precision": formats}) if formats else change
 
     return complete

@@ -18,7 +18,7 @@ from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
 from .causes import away, cause, loading, offloaded
-from .choices import FORMATS, require_layout, words_of
+from .choices import FORMATS, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
 from .left import instead
@@ -294,7 +294,10 @@ def significant(value: float) -> str:
 
 def _formats(state: live.State, asked: Setup) -> str:
     """Which formats stand where nobody has chosen any."""
-    return "" if state.controls["precision"] else f"Formats, as usual on these cards: {FORMATS[asked.precision.name]}."
+    if state.controls["precision"]:
+        return ""
+    whose = "your files have them" if says_formats(state.controls) else "usual on these cards"
+    return f"Formats, as {whose}: {FORMATS.get(asked.precision.name, asked.precision.name)}."
 
 
 def evidence(found: Estimate) -> str:
