@@ -158,7 +158,7 @@ AUTO = """{"zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": "aut
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_file_and_choices_make_one_plan_in_any_order(text: str, method: str) -> None:
     """What a file leaves open, such as what is trained, decides with it what it says: formats, buffers, offloading."""
-    chosen = {"method": method, "model": "Qwen/Qwen2.5-1.5B", "gpu": "a100-80", "gpus": 8}
+    chosen: dict[str, Any] = {"method": method, "model": "Qwen/Qwen2.5-1.5B", "gpu": "a100-80", "gpus": 8}
     for first in ({}, {"method": "full"}):
         before = at(**first)
         after = State("run", {**before.controls, **read([text], before).controls, **chosen})
@@ -166,6 +166,15 @@ def test_a_file_and_choices_make_one_plan_in_any_order(text: str, method: str) -
         last = State("run", {**moved.controls, **read([text], moved).controls})
         assert words_of(after) == words_of(last)
         assert "as your files have them" in ACT.compute(last).tables["answer"].caption
+
+
+def test_a_loss_in_pieces_that_is_chosen_later_leaves_evaluation_as_the_files_program_has_it() -> None:
+    """axolotl calls Liger's kernel itself, which makes the logits whole outside of training."""
+    text, liger = f"{AXOLOTL}eval_batch_size: 8\n", "liger_fused_linear_cross_entropy: true\n"
+    later, said = (State("run", {**START.controls, **read([one], START).controls}) for one in (text, text + liger))
+    assert not setup_of(later).evaluation.whole  # type: ignore[union-attr]
+    assert words_of(State("run", {**later.controls, "chunked": True})) == words_of(said)
+    assert setup_of(said).evaluation.whole  # type: ignore[union-attr]
 
 
 def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -> None:

@@ -273,6 +273,8 @@ def words_of(state: live.State) -> dict[str, Any]:
     left_out = () if adapters else _OF_ADAPTERS
     if not at["offload"]:
         left_out = (*left_out, "offload")
+    if not at["chunked"]:
+        left_out = (*left_out, "eval_logits")
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 

@@ -84,6 +84,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
+    if facts.eval_logits:
+        more["eval_logits"] = True  # of a loss in pieces, which may be chosen later
     if open_yet:
         follow = FOLLOW[:-1] if "method" in told else FOLLOW
         more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}

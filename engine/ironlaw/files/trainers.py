@@ -42,7 +42,8 @@ EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_bat
 _STRATEGIES = ("eval_strategy", "evaluation_strategy")
 _WHOLE_LOGITS = ("axolotl", "LLaMA-Factory")
 """Programs that call Liger's kernel themselves, which outside of training has the logits whole; Trainer's own
-`use_liger_kernel` leaves them out of an evaluation that keeps the loss alone (transformers 5.23, `prediction_step`)."""
+`use_liger_kernel` leaves them out of an evaluation that keeps the loss alone (transformers 5.23, `prediction_step`),
+and so does cut cross-entropy."""
 _MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
 """What scripts around a Trainer call the same."""
 _FOUR_BITS = ("q_lora", "use_qlora", "qlora")
@@ -129,7 +130,8 @@ def _evaluation(document: Document, kind: Kind) -> Found:
     kept = values.count("eval_accumulation_steps", document.get("eval_accumulation_steps"))
     if values.switch("prediction_loss_only", document.get("prediction_loss_only")):
         kept = None
-    return {"eval_batch": size, "eval_kept": kept, "eval_logits": True if kind in _WHOLE_LOGITS else None}
+    whole = kind in _WHOLE_LOGITS and not document.get("cut_cross_entropy")
+    return {"eval_batch": size, "eval_kept": kept, "eval_logits": whole or None}
 
 
 def _is_unevaluated(document: Document) -> bool:

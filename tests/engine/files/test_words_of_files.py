@@ -202,6 +202,7 @@ def test_qlora_that_fsdp_divides_has_sixteen_bits_beside_four(options: str, zero
         ("eval_batch_size: 1\neval_accumulation_steps: 4\n", (1, 4, False), "the logits of 4 batches"),
         ("eval_batch_size: 8\nplugins: [axolotl.integrations.liger.LigerPlugin]\n"
          "liger_fused_linear_cross_entropy: true\n", (8, 0, True), "keeps the loss alone"),
+        ("eval_batch_size: 8\ncut_cross_entropy: true\n", (8, 0, False), "keeps the loss alone"),
     ],
 )  # fmt: skip
 def test_evaluation_is_counted_as_a_file_asks_for_it(text: str, expected: tuple[int, int, bool], told: str) -> None:
