@@ -65,7 +65,7 @@ _SIZES = re.compile(r"(^|,)(bucket|prefetch|live|reuse|persistent|double):(auto|
 KEPT: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("compute", "weights", "sums"), _DTYPES.__contains__),
     "runtime": ("deepspeed", "fsdp").__contains__,
-    **dict.fromkeys(("offload_optimizer", "offload_parameters"), (True, False).__contains__),
+    **dict.fromkeys(("offload_optimizer", "offload_parameters", "unprepared"), (True, False).__contains__),
     "offload_sizes": lambda value: not _SIZES.sub("", str(value)),
 }
 """Facts of files that are kept so, and what they can be."""
@@ -278,10 +278,14 @@ def words_of(state: live.State) -> dict[str, Any]:
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 
+def says(at: Mapping[str, Any]) -> dict[str, Any]:
+    """What files say that is kept beside the controls."""
+    return json.loads(str(at["more"]) or "{}").get(SAID, {})  # type: ignore[no-any-return]
+
+
 def _follows(at: Mapping[str, Any]) -> Mapping[str, Any]:
     """Words that follow from what files say and from where the controls stand."""
-    said = json.loads(str(at["more"]) or "{}").get(SAID)
-    if not said:
+    if not (said := says(at)):
         return {}
     stands = {
         "method": at["method"],

@@ -41,6 +41,8 @@ _GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "s
 """Words that stand as the reader has them where no text says the fact."""
 _FORMATS = ("compute", "weights", "sums")
 """Facts of which the formats of a training follow."""
+_OFFLOADED = ("offload_optimizer", "offload_parameters", "offload_sizes")
+"""Facts of which follows what lives in a machine's own memory."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _OPTIONS = {
     control.name: [option.value for option in control.options]
@@ -87,7 +89,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if facts.eval_logits:
         more["eval_logits"] = True  # of a loss in pieces, which may be chosen later
     if open_yet:
-        follow = FOLLOW[:-1] if "method" in told else FOLLOW
+        follow = FOLLOW if facts.unprepared or "method" not in told else FOLLOW[:-1]
         more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}
     elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
@@ -133,10 +135,10 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
 
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
     """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open."""
-    kept = [name for name in KEPT if facts.get("runtime") == "deepspeed" or not name.startswith("offload")]
-    if "method" in told:
-        kept = [name for name in kept if name not in _FORMATS and facts.get("runtime") == "deepspeed"]
-    return {name: facts[name] for name in kept if name in facts}
+    deepspeed, every = facts.get("runtime") == "deepspeed", "method" not in told
+    wanted = {"unprepared", *(_OFFLOADED if deepspeed else ()), *(_FORMATS if every else ())}
+    wanted |= {"runtime"} if deepspeed or every else set()
+    return {name: facts[name] for name in KEPT if name in wanted and name in facts}
 
 
 def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
-from .choices import CONTROLS, MORE, formats_at, setup_of, together_of
+from .choices import CONTROLS, MORE, formats_at, says, setup_of, together_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
@@ -142,9 +142,11 @@ def usual(state: live.State) -> Callable[[Change], Change]:
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
     """Advice with its controls. Where nobody has chosen formats, those count that the page gives the changed plan."""
     controls = controls_of(one, state)
-    if controls is None or "precision" not in controls or "precision" in one.words:
+    own = _by_files(one.words, state)
+    if controls is None or (own == one.words and ("precision" not in controls or "precision" in own)):
         return one, controls
-    del controls["precision"]
+    if "precision" not in own:
+        controls.pop("precision", None)
     before, after = setup_of(state), setup_of(live.State(state.context, {**state.controls, **controls}))
     then = prepare(after)()
     seconds = [found.time.step_s * c.devices / c.tokens for c, found in ((before, now), (after, then))]
@@ -299,7 +301,8 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     """The controls that a change sets; None where those of the page cannot make the same setup."""
     found: dict[str, live.Value] = {}
     rest: dict[str, Any] = {}
-    for word, value in one.words.items():
+    words = _by_files(one.words, state)
+    for word, value in words.items():
         if word == "attention":
             found["flash"] = value == "flash"
         elif word == "loss":
@@ -310,7 +313,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["offload"] = value == "optimizer"
         elif word in _GROUPS:
             layout = setup_of(state).layout
-            found["gpus"] = prod(int(one.words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
+            found["gpus"] = prod(int(words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
             if word == "cp":
                 rest[word] = value
             elif word != "dp":
@@ -332,14 +335,20 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     ways += [{**way, "precision": formats} for way in ways if "precision" not in found]
     unchosen = {name: value for name, value in found.items() if name != "precision"}
     made = [*({**unchosen, **way} for way in ways if "precision" not in way), *({**found, **way} for way in ways)]
-    return next((controls for controls in made if _makes(one, state, controls)), None)
+    return next((controls for controls in made if _makes(words, state, controls)), None)
 
 
-def _makes(one: Advice | Change, state: live.State, controls: dict[str, live.Value]) -> bool:
-    """Whether the controls make the setup that the change makes."""
+def _by_files(words: Mapping[str, Any], state: live.State) -> dict[str, Any]:
+    """The words of a change, with the format beside 4 bits that the program of the reader's files gives it."""
+    other = "base_format" in words and says(state.controls).get("unprepared")
+    return {**words, **({"base_format": "16-bit"} if other else {})}
+
+
+def _makes(words: Mapping[str, Any], state: live.State, controls: dict[str, live.Value]) -> bool:
+    """Whether the controls make the setup that the words of a change make."""
     try:
         made = setup_of(live.State(state.context, {**state.controls, **controls}))
-        return made == changed(setup_of(state), one.words)
+        return made == changed(setup_of(state), words)
     except EngineError:
         return False
 

@@ -48,6 +48,7 @@ class Facts:
         double_quantization: Whether the scales of quantized weights are quantized too.
         weights: Format in which trained weights are kept.
         compute: Format of products.
+        unprepared: Whether what is not in 4 bits keeps 16, and is not made FP32.
         sums: Format in which gradients are summed.
         optimizer: A name from `list_optimizers()`.
         update: How the optimizer's step runs: `"fused"`, `"foreach"`.
@@ -91,6 +92,7 @@ class Facts:
     double_quantization: bool | None = None
     weights: Format | None = None
     compute: Format | None = None
+    unprepared: bool | None = None
     sums: Format | None = None
     optimizer: str | None = None
     update: str | None = None

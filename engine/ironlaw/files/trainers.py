@@ -40,8 +40,9 @@ _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "ran
 EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
 """Keys of the sequences that a device evaluates at once."""
 _STRATEGIES = ("eval_strategy", "evaluation_strategy")
-_WHOLE_LOGITS = ("axolotl", "LLaMA-Factory")
-"""Programs that call Liger's kernel themselves, which outside of training has the logits whole; Trainer's own
+_LOADERS = ("axolotl", "LLaMA-Factory")
+"""Programs that leave out peft's preparation of 4 bits, or take back its FP32 (`convert_embedding_modules_dtype`), and
+that call Liger's kernel themselves, which outside of training has the logits whole; Trainer's own
 `use_liger_kernel` leaves them out of an evaluation that keeps the loss alone (transformers 5.23, `prediction_step`),
 and so does cut cross-entropy."""
 _MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
@@ -87,6 +88,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     steps = document.get("max_steps")
     plain["steps"] = values.count("max_steps", None if steps in (-1, "-1") else steps)
     rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
+    rest["unprepared"] = dialect.kind in _LOADERS or None
     named = {fact: value for fact, value in {**rest, **plain}.items() if value is not None}
     silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
     found = {**silent, **named}
@@ -130,7 +132,7 @@ def _evaluation(document: Document, kind: Kind) -> Found:
     kept = values.count("eval_accumulation_steps", document.get("eval_accumulation_steps"))
     if values.switch("prediction_loss_only", document.get("prediction_loss_only")):
         kept = None
-    whole = kind in _WHOLE_LOGITS and not document.get("cut_cross_entropy")
+    whole = kind in _LOADERS and not document.get("cut_cross_entropy")
     return {"eval_batch": size, "eval_kept": kept, "eval_logits": whole or None}
 
 

@@ -58,6 +58,7 @@ def test_axolotl_trains_an_adapter_over_four_bits_divided_by_fsdp() -> None:
     assert read(AXOLOTL_QLORA).kind == "axolotl"
     assert said(AXOLOTL_QLORA) == {
         "model": "llama3-70b",
+        "unprepared": True,
         "micro_batch": 1,
         "accumulate": 4,
         "sequence": 512,

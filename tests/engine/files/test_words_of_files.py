@@ -189,10 +189,24 @@ def test_the_sizes_of_deepspeeds_buffers_are_those_of_its_file() -> None:
 
 @pytest.mark.parametrize(("options", "zero"), [("[full_shard, auto_wrap]", 3), ("[shard_grad_op, auto_wrap]", 2)])
 def test_qlora_that_fsdp_divides_has_sixteen_bits_beside_four(options: str, zero: int) -> None:
-    text = RUN + "adapter: qlora\nload_in_4bit: true\nlora_r: 8\nlora_target_linear: true\n"
-    found = setup(**words(text + f"fsdp: {options}\n", NODE).words)
+    text = "per_device_train_batch_size: 1\nmax_length: 512\nuse_peft: true\nload_in_4bit: true\nbf16: true\n"
+    found = setup(**words(text + f"fsdp: {options}\n", NODE, model="gpt2").words)
     assert (found.layout.zero, found.adaptation.base) == (zero, "16-bit")
-    assert setup(**words(text, NODE).words).adaptation.base == "fp32"
+    assert setup(**words(text, NODE, model="gpt2").words).adaptation.base == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("text", "base"),
+    [
+        ("base_model: gpt2\nadapter: qlora\nload_in_4bit: true\nbf16: true\n", "16-bit"),
+        ("model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: lora\nquantization_bit: 4\nbf16: true\n", "16-bit"),
+        ("model_name_or_path: gpt2\nuse_peft: true\nload_in_4bit: true\nbf16: true\ndtype: bfloat16\n", "fp32"),
+    ],
+)
+def test_beside_four_bits_a_program_keeps_its_own_format(text: str, base: str) -> None:
+    """axolotl makes embeddings, head and norms 16 bits again, LLaMA-Factory never makes them FP32, TRL does."""
+    found = setup(**words(text).words)
+    assert (found.adaptation.method, found.adaptation.base) == ("qlora", base)
 
 
 @pytest.mark.parametrize(
