@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import shlex
+import subprocess
 import zlib
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS, words_of
 from docs.acts.plan.give import exports
+from docs.acts.plan.rewritten import UNSAID
 from docs.acts.plan.take import read
+from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Slider, State, Toggle
 from explorable.live.runtime.acts import LoadedAct
-from ironlaw import GB
+from ironlaw import GB, setup
 from ironlaw.cli import main
 from ironlaw.models.published import essentials, published
 from tests.conftest import tries
@@ -147,3 +150,63 @@ def test_files_follow_the_controls(act: LoadedAct) -> None:
     assert {"-micro_batch_size: 2", "+micro_batch_size: 1", "+gradient_checkpointing: false"} <= set(lines)
     unchanged = act.rewrite([AXOLOTL], sent(State("run", {**START.controls, **heard.controls})))
     assert unchanged == {}
+
+
+LLAMA = "meta-llama/Meta-Llama-3-8B"
+ENGINE = {"bf16": {"enabled": True}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 16}
+FILES = {
+    "axolotl, everything": "base_model: NousResearch/Meta-Llama-3-8B\nmicro_batch_size: 4\nsequence_len: 2048\n"
+    "bf16: true\noptimizer: adamw_torch\ngradient_checkpointing: false\n",
+    "axolotl, LoRA": "base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 16\nmicro_batch_size: 4\n"
+    "sequence_len: 4096\nbf16: true\n",
+    "axolotl, QLoRA": f"{AXOLOTL}eval_batch_size: 64\n",
+    "LLaMA-Factory": f"model_name_or_path: {LLAMA}\nstage: sft\nfinetuning_type: lora\nlora_rank: 8\nbf16: true\n"
+    "per_device_train_batch_size: 16\nper_device_eval_batch_size: 128\ncutoff_len: 4096\nval_size: 0.1\n",
+    "TRL": f"model_name_or_path: {LLAMA}\ndataset_name: a/b\nper_device_train_batch_size: 16\nbf16: true\n"
+    "use_peft: true\nmax_length: 2048\ndtype: bfloat16\nper_device_eval_batch_size: 128\n",
+    "Trainer's command": f"torchrun --nproc_per_node 8 run_clm.py --model_name_or_path {LLAMA} --bf16 "
+    "--per_device_train_batch_size 8 --fsdp full_shard --block_size 4096\n",
+    "TRL's command": f"torchrun --nproc_per_node 8 sft.py --model_name_or_path {LLAMA} --dataset_name a/b --bf16 "
+    "--per_device_train_batch_size 16 --gradient_accumulation_steps 2 --use_peft --per_device_eval_batch_size 64\n",
+    "DeepSpeed": json.dumps(ENGINE),
+    "DeepSpeed, both": json.dumps({**ENGINE, "gradient_accumulation_steps": 2}, indent=2),
+    "DeepSpeed, all": json.dumps({**ENGINE, "gradient_accumulation_steps": 2, "train_batch_size": 256}, indent=2),
+}
+LAYOUT = {"dp", "tp", "pp", "zero", "offload"}
+"""Words that no setting of a training's own file says."""
+OF_A_SCRIPT = {"method", "lora_rank", "precision", "optimizer", "loss", "execution", "sequence", "checkpointing"}
+"""Words that DeepSpeed's file leaves to its script."""
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_changed_file_says_what_each_tip_promised(kind: str, tmp_path: Path) -> None:
+    """Applied and read again; what the file has no setting for is told beside the change."""
+    text, driven = FILES[kind], kind.startswith("DeepSpeed")
+    before = at(gpu="rtx-4090", **({"gpus": 8, "method": "full"} if driven else {}))
+    stood = State("run", {**before.controls, **read([text], before).controls})
+    tips = [tip for tip in suggest(stood) if tip.title]
+    assert len(tips) >= 3
+    for tip in tips:
+        promised = State("run", {**stood.controls, **tip.controls})
+        changed = dict(ACT.reader.rewrite([text], promised))  # type: ignore[union-attr, misc]
+        told = changed.pop(UNSAID, "")
+        (tmp_path / "yours").write_text(text)
+        for made in changed.values():
+            here = made.replace("+++ changed", "+++ yours", 1)
+            subprocess.run(["git", "apply", "-p0"], input=here, text=True, cwd=tmp_path, check=True)
+        after = State("run", {**stood.controls, **read([(tmp_path / "yours").read_text()], stood).controls})
+        words = [words_of(state) for state in (promised, after)]
+        if setup(**words[0]) == setup(**words[1]):
+            continue
+        missed = {word for word in {**words[0], **words[1]} if words[0].get(word) != words[1].get(word)}
+        passes = {"accumulate", "micro_batches"} if promised.controls["pp"] != 1 else set()
+        assert missed <= LAYOUT | passes | (OF_A_SCRIPT if driven else set()), (tip.title, missed)
+        assert told or driven, tip.title
+
+
+def test_batches_of_deepspeeds_file_agree_after_a_change() -> None:
+    text = FILES["DeepSpeed, all"]
+    state = State("run", {**START.controls, **read([text], START).controls, "batch": 4})
+    changed = "\n".join(ACT.reader.rewrite([text], state).values())  # type: ignore[union-attr, misc]
+    assert '+  "train_micro_batch_size_per_gpu": 4' in changed
+    assert '+  "train_batch_size": 64' in changed

@@ -15,7 +15,8 @@ from docs.acts.plan.choices import PASTED, is_left, model_of, setup_of, words_of
 from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TITLES, TWO_MODELS
 from docs.acts.plan.phases import held
-from docs.acts.plan.take import read, rewrite
+from docs.acts.plan.rewritten import rewrite
+from docs.acts.plan.take import read
 from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State

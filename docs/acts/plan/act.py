@@ -6,7 +6,8 @@ from explorable import live
 
 from .choices import CONTROLS
 from .give import exports
-from .take import read, rewrite
+from .rewritten import rewrite
+from .take import read
 from .tips import suggest
 from .view import compute
 

@@ -294,8 +294,10 @@ def _follows(at: Mapping[str, Any]) -> Mapping[str, Any]:
         "tensor": at["tp"],
         "pipeline": at["pp"],
     }
+    if at["offload"] and said.get("runtime") == "deepspeed":
+        stands["offload_optimizer"] = True
     about = {"model": model_of(str(at["model"]), str(at["config"])), "gpu": at["gpu"]}
-    return of_files(Joined((), Facts(**said, **stands), frozenset()), about).words
+    return of_files(Joined((), Facts(**{**said, **stands}), frozenset()), about).words
 
 
 def says_formats(at: Mapping[str, Any]) -> str | None:

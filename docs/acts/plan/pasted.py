@@ -79,12 +79,12 @@ def standing(
         stands.append(f"{at['gpus']:,} card{'s' * (int(at['gpus']) > 1)} in all")
     moved = (name for name, plain in PLAIN.items() if name not in _ALWAYS and at[name] != plain)
     silent = {*controls, *(("rank",) if at["method"] == "full" else ())}
-    stands += [_told(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
+    stands += [labeled(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
     stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
     return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
 
 
-def _told(name: str, value: live.Value) -> str:
+def labeled(name: str, value: live.Value) -> str:
     """A control where it stands, by its label; of a check box whether it is ticked."""
     if isinstance(value, bool):
         return spell(name, "on" if value else OFF[0])

@@ -82,6 +82,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     elif int(state.controls["gpus"]) % together:
         controls["gpus"] = together
         said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
+    if facts.offload_optimizer is False:
+        controls["offload"] = False
     if facts.zero is not None:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
@@ -107,30 +109,6 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
-
-
-def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
-    """How the pasted files change to say what the controls say: what a file is -> a unified diff."""
-    from difflib import unified_diff
-
-    from ironlaw.files.diffs import edited
-
-    words = chosen(state)
-    changed: dict[str, str] = {}
-    for text, reading in (part for whole in texts for part in parts(whole)):
-        said = words_of([reading], {"model": words["model"], "gpu": words["gpu"]}).words
-        after = text
-        for word in words.keys() & said.keys():
-            if words[word] != said[word] and word not in ("model", "gpu"):
-                # What the file has no setting for stays as it is.
-                change = {word: words[word]}
-                if word == "method" and words["lora_rank"]:
-                    change["lora_rank"] = words["lora_rank"]
-                after = edited(after, change, accelerator(str(words["gpu"]))) or after
-        lines = unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), "yours", "changed", n=1)
-        if difference := "".join(lines):
-            changed[reading.kind] = difference
-    return changed
 
 
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:

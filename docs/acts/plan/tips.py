@@ -16,7 +16,7 @@ from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
-from .choices import CONTROLS, MORE, formats_at, says, setup_of, together_of
+from .choices import CONTROLS, MORE, formats_at, says, setup_of, together_of, words_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
@@ -310,7 +310,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
         elif word == "execution":
             found["compiled"] = value == "compiled"
         elif word == "offload":
-            found["offload"] = value == "optimizer"
+            found["offload"] = value != "none"
         elif word in _GROUPS:
             layout = setup_of(state).layout
             found["gpus"] = prod(int(words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
@@ -339,9 +339,15 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
 
 
 def _by_files(words: Mapping[str, Any], state: live.State) -> dict[str, Any]:
-    """The words of a change, with the format beside 4 bits that the program of the reader's files gives it."""
-    other = "base_format" in words and says(state.controls).get("unprepared")
-    return {**words, **({"base_format": "16-bit"} if other else {})}
+    """The words of a change, as the program of the reader's files makes it."""
+    made, said = dict(words), says(state.controls)
+    if "base_format" in words and said.get("unprepared"):
+        made["base_format"] = "16-bit"
+    if words.get("offload") == "optimizer" and said.get("runtime") == "deepspeed":
+        moved = {name: words[name] for name in ("zero", "method") if name in words}
+        then = words_of(live.State(state.context, {**state.controls, **moved, "offload": True}))
+        made |= {word: then[word] for word in ("offload", "offload_sizes") if word in then}
+    return made
 
 
 def _makes(words: Mapping[str, Any], state: live.State, controls: dict[str, live.Value]) -> bool:

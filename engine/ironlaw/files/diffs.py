@@ -131,6 +131,8 @@ def _edits(
             yield from _offloaded(document, words[word])
         elif kind == "DeepSpeed":
             yield _of_deepspeed(word, words[word])
+            if word == "batch":
+                yield from _all_batches(reading.facts, words)
         elif kind == "accelerate":
             yield _of_accelerate(document, word, words[word])
         elif kind in _FUSED_LOSS:
@@ -146,6 +148,14 @@ def _of_deepspeed(word: str, value: Any) -> Edit:
     if word == "zero":
         return ("zero_optimization", "stage"), value
     raise _UnwritableError
+
+
+def _all_batches(facts: Facts, words: Mapping[str, Any]) -> Iterator[Edit]:
+    """DeepSpeed refuses a `train_batch_size` that is not what its other two counts come to."""
+    batch, passes = facts.micro_batch, facts.accumulate or 1
+    if batch and facts.global_batch and (facts.accumulate or "accumulate" not in words):
+        after = words["batch"] * words.get("accumulate", passes)
+        yield ("train_batch_size",), facts.global_batch * after // (batch * passes)
 
 
 def _offloaded(document: Mapping[str, Any], offload: str) -> Iterator[Edit]:
@@ -195,7 +205,7 @@ def _of_trainer(
 ) -> Iterator[Edit]:
     value = words[word]
     found: dict[str, object] = {}
-    if word in ("batch", "accumulate", "eval_batch"):
+    if word in ("batch", "accumulate", "eval_batch", "sequence"):
         found = dict.fromkeys(_keys_of_count(word, reading, document), value)
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}

@@ -1,0 +1,86 @@
+"""How a reader's files change to say what the controls say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import unified_diff
+from typing import Any
+
+from explorable import live
+from ironlaw import accelerator
+from ironlaw.files import Reading, parts
+from ironlaw.files.diffs import edited
+from ironlaw.files.trainers import KINDS
+from ironlaw.files.words import joined
+from ironlaw.files.words import words_of as words_of_files
+
+from .choices import words_of
+from .labels import SET_BY
+from .pasted import TRAININGS, labeled
+from .take import read
+
+UNSAID = "Not in these files, and changed too"
+"""What is called what no setting of the files says."""
+NO_NEWLINE = "\\ No newline at end of file"
+"""How a diff says of a line that nothing ends it."""
+_TOGETHER = (("batch", "accumulate", "micro_batches"), ("method", "lora_rank", "precision", "base_format"))
+"""Words that are changed together."""
+_CONTROLS = {"dp": "gpus", **SET_BY}
+"""Words of whose controls the names are others."""
+
+
+def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
+    """What a file is -> a unified diff; and what no setting of the files says."""
+    found = [part for whole in texts for part in parts(whole) if part[1].kind in TRAININGS]
+    if not found:
+        return {}
+    # Of what several files may say, a program's own settings count before those of what drives it.
+    found.sort(key=lambda part: part[1].kind not in (*KINDS, "command"))
+    words = words_of(state)
+    stood = live.State(state.context, {**state.controls, **read(texts, state).controls})
+    changed = _changed(stood, state, [reading for _, reading in found])
+    given = {"model": words["model"], "gpu": words["gpu"]}
+    said = [words_of_files([reading], given).words for _, reading in found]
+    written: set[str] = set()
+    diffs: dict[str, str] = {}
+    for (text, reading), own in zip(found, said, strict=True):
+        others = {word for other in said if other is not own for word in other}
+        mine = {word: value for word, value in changed.items() if word in own or word not in (*others, *written)}
+        after, done = _written(text, mine, str(words["gpu"]))
+        written |= done
+        lines = unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), "yours", "changed", n=1)
+        if difference := "".join(one if one.endswith("\n") else f"{one}\n{NO_NEWLINE}\n" for one in lines):
+            diffs[reading.kind] = difference
+    left = [word for word in changed if word not in written]
+    told = list(_told(left, state, stood))
+    return {**diffs, **({UNSAID: "\n".join(told)} if told else {})}
+
+
+def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) -> dict[str, Any]:
+    """The words of the plan that are not as files alone leave them."""
+    now, before, facts = words_of(state), words_of(stood), joined(readings).facts
+    if facts.micro_batch and not facts.accumulate and not facts.global_batch and "accumulate" in before:
+        before["accumulate"] = 1  # as programs have it that are not told
+    return {word: now.get(word) for word in (*now, *(before.keys() - now.keys())) if now.get(word) != before.get(word)}
+
+
+def _written(text: str, changed: Mapping[str, Any], gpu: str) -> tuple[str, set[str]]:
+    """A file with as many of the changes as it has settings for, and those words."""
+    groups = [[word for word in group if word in changed] for group in _TOGETHER]
+    groups += [[word] for word in changed if not any(word in group for group in groups)]
+    done: set[str] = set()
+    for group in ([*changed], *groups):
+        # What the file has no setting for stays as it is.
+        change = {word: changed[word] for word in group if changed[word] is not None and word not in done}
+        if change and (after := edited(text, change, accelerator(gpu))) is not None:
+            text = after
+            done |= change.keys()
+    return text, done
+
+
+def _told(words: Iterable[str], state: live.State, stood: live.State) -> Iterator[str]:
+    """Words as the labels of the controls that have them and were moved."""
+    names = dict.fromkeys(_CONTROLS.get(word, word) for word in words)
+    for name in names:
+        if name in state.controls and state.controls[name] != stood.controls[name]:
+            yield labeled(name, state.controls[name])
