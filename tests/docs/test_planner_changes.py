@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 
 from docs.acts.plan.act import ACT
+from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, setup_of, words_of
 from docs.acts.plan.tips import OTHER, SAME, suggest
 from explorable.live import Choice, State
@@ -305,3 +307,20 @@ def test_the_most_sequences_that_fit_say_how_fast_they_are(act: LoadedAct) -> No
         estimate(**words_of(at(batch=batch))).time.step_s / batch for batch in (1, int(one["controls"]["batch"]))
     ]
     assert f"{1 - seconds[1] / seconds[0]:.0%} faster a token" in one["text"]
+
+
+def test_what_is_set_beside_the_controls_is_told_and_can_be_taken_back() -> None:
+    state = at(method="full", gpus=8, zero=3, gpu="h200", more='{"cp": 2, "eval_batch": 1, "update": "fused"}')
+    said = ACT.compute(state).tables["answer"].caption
+    assert "Set beside the controls: 2 cards share a sequence (context parallel), evaluation with 1 sequence" in said
+    ways = [one for one in suggest(state) if one.group == GROUP]
+    assert [json.loads(str(one.controls["more"])).keys() for one in ways] == [
+        {"eval_batch", "update"}, {"cp", "update"}, {"cp", "eval_batch"}
+    ]  # fmt: skip
+    assert all(one.worth < -1 for one in ways)
+    assert not any(one.group == GROUP for one in suggest(at()))
+    odd = at(gpus=3, more='{"cp": 2}')
+    (way,) = [one for one in suggest(odd) if one.group == GROUP]
+    ACT.compute(State("run", {**odd.controls, **way.controls})).tables["answer"]
+    assert "more" in way.controls
+    assert way.controls["more"] == ""

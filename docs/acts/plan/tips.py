@@ -16,6 +16,7 @@ from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
+from .beside import taken_back
 from .choices import CONTROLS, MORE, formats_at, says, setup_of, together_of, words_of
 from .labels import is_uncounted
 from .left import confirmed
@@ -61,9 +62,11 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         c = setup_of(state)
     except EngineError as error:
         yield from _ways_out(state, uncounted=is_uncounted(error))
+        yield from taken_back(state)
         return
     yield from (replace(one, group=SAME) for one in confirmed(state))
     yield from _changes(state, c)
+    yield from taken_back(state)
     yield DONE
     for name, value in _asked_next(c):
         ahead = live.State(state.context, {**state.controls, name: value}, moving=True)

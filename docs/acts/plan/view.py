@@ -17,6 +17,7 @@ from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
+from .beside import told as beside
 from .causes import away, cause, loading, offloaded
 from .choices import FORMATS, require_layout, says_formats, words_of
 from .give import command
@@ -150,7 +151,13 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "answer": _answer_table(
                 numbers,
                 _joined(
-                    _formats(state, asked), held(asked), away(asked), loading(asked), evidence(found), fullest_phase
+                    _formats(state, asked),
+                    beside(state),
+                    held(asked),
+                    away(asked),
+                    loading(asked),
+                    evidence(found),
+                    fullest_phase,
                 ),
                 offloaded(asked, found),
                 seen.device_total if seen else None,

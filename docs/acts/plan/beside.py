@@ -1,0 +1,66 @@
+"""What files or changes have set beside the controls: told, and taken back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from explorable import live
+
+from .choices import SAID
+
+GROUP = "Set beside the controls, by your files or by a change"
+"""What the list is called in which it can be taken back."""
+_WORTH = -10_000.0
+"""Behind all changes that help."""
+_TOLD = {
+    "cp": "{} cards share a sequence (context parallel)",
+    "update": "an update of the kind {}",
+    "eval_batch": "evaluation with {} sequences at a time",
+    "eval_kept": "evaluation that keeps the logits of {} batches",
+    "eval_logits": "evaluation with whole logits",
+    "lora_targets": "adapters on {}",
+    "lora_dropout": "a dropout of {} before adapters",
+    "dora": "adapters with magnitudes (DoRA)",
+    "double_quantization": "scales that are quantized too: {}",
+    "node_size": "machines of {} cards",
+    "micro_batches": "{} micro-batches",
+    "runtime": "buffers of {}",
+    "framework": "operations of {}",
+    "keep_logits": "logits kept to the end of a step",
+    "quantization_block": "{} weights to a scale",
+    "adapter_format": "adapters in {}",
+    "base_format": "what is not in 4 bits in {}",
+    "dropout": "a dropout of {}",
+    "offload": "a machine's own memory for {}",
+    "offload_sizes": "buffers of offloading of {}",
+    SAID: "what your files say of formats and offloading",
+}
+"""Word -> what it sets, in words."""
+
+
+def told(state: live.State) -> str:
+    """What is set beside the controls, in a sentence; nothing where nothing is."""
+    said = [_words(word, value) for word, value in _set(state).items() if word != SAID]
+    return f"Set beside the controls: {', '.join(said)}." if said else ""
+
+
+def taken_back(state: live.State) -> Iterator[live.Suggestion]:
+    """A change for each of them that takes it away."""
+    stands = _set(state)
+    for place, (word, value) in enumerate(stands.items()):
+        rest = {other: one for other, one in stands.items() if other != word}
+        change = {"more": json.dumps(rest, sort_keys=True) if rest else ""}
+        text = "The plan is as if nothing had said it."
+        yield live.Suggestion(f"Take back: {_words(word, value)}", text, change, _WORTH - place, GROUP)
+
+
+def _set(state: live.State) -> dict[str, Any]:
+    return json.loads(str(state.controls["more"]) or "{}")  # type: ignore[no-any-return]
+
+
+def _words(word: str, value: object) -> str:
+    counted = ("no", "yes")[value] if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else value
+    said = _TOLD.get(word, f"{word} {{}}").format(counted)
+    return said.replace(" sequences at", " sequence at").replace(" batches", " batch") if value == 1 else said
