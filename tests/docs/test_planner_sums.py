@@ -11,6 +11,7 @@ import pytest
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import words_of
 from docs.acts.plan.view import EXPLAINED, PAGES
+from explorable.live import View
 from ironlaw import GB, estimate
 from tests.docs.planner import START, at
 
@@ -148,3 +149,13 @@ def test_money_is_the_product_of_what_its_sum_shows() -> None:
         hours = float(days) * {"days": 24, "hours": 1, "minutes": 1 / 60}[unit]
         assert float(str(money["b"]).split()[0]) == pytest.approx(hours * int(cards) * float(price), rel=0.02)
         assert ("costs to buy" in str(money["c"])) == (controls.get("gpu") == "rtx-4060")
+
+
+def test_uneven_counts_of_cards_are_told_as_the_machines_that_are_counted() -> None:
+    def view(gpus: int) -> View:
+        return ACT.compute(at(method="full", gpus=gpus, zero=3, offload=True))
+
+    assert "Of 20 cards, counted as 4 machines of 5 each, all divide" in view(20).tables["answer"].caption
+    assert "counted as" not in view(24).tables["answer"].caption
+    host = [row["b"] for row in view(20).tables["answer"].rows if "RAM" in row["a"]]
+    assert host == ["16.1 GB"]

@@ -42,7 +42,7 @@ _TOLD = {
 
 def told(state: live.State) -> str:
     """What is set beside the controls, in a sentence; nothing where nothing is."""
-    said = [_words(word, value) for word, value in _set(state).items() if word != SAID]
+    said = [worded(word, value) for word, value in _set(state).items() if word != SAID]
     return f"Set beside the controls: {', '.join(said)}." if said else ""
 
 
@@ -53,14 +53,15 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
         rest = {other: one for other, one in stands.items() if other != word}
         change = {"more": json.dumps(rest, sort_keys=True) if rest else ""}
         text = "The plan is as if nothing had said it."
-        yield live.Suggestion(f"Take back: {_words(word, value)}", text, change, _WORTH - place, GROUP)
+        yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
 
 
 def _set(state: live.State) -> dict[str, Any]:
     return json.loads(str(state.controls["more"]) or "{}")  # type: ignore[no-any-return]
 
 
-def _words(word: str, value: object) -> str:
+def worded(word: str, value: object) -> str:
+    """A word that no control has, and its value, in words."""
     counted = ("no", "yes")[value] if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else value
     said = _TOLD.get(word, f"{word} {{}}").format(counted)
     return said.replace(" sequences at", " sequence at").replace(" batches", " batch") if value == 1 else said

@@ -66,14 +66,9 @@ def _weights(asked: Setup) -> str:
     return ", ".join(f"{size:.1f} GB in {kept}" for kept, size in found.items() if size >= _LEAST)
 
 
-def _cards_of_a_machine(asked: Setup) -> int:
-    found = nodes(asked)
-    return found[1] if found else asked.devices
-
-
 def offloaded(asked: Setup, found: Estimate) -> str:
     """GB that a machine's own memory keeps of what is offloaded; nothing where that is none to speak of."""
-    host = found.memory_bytes.host * _cards_of_a_machine(asked) / GB
+    host = found.memory_bytes.host * nodes(asked)[1] / GB
     return f"{host:.1f} GB" if host >= _LEAST else ""
 
 
@@ -96,7 +91,7 @@ def loading(asked: Setup) -> str:
     """The most of a machine's own memory that loading takes."""
     adapted = asked.adaptation.has_adapters
     kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
-    one, cards = kept.bytes(asked.model.parameters) / GB, _cards_of_a_machine(asked)
+    one, cards = kept.bytes(asked.model.parameters) / GB, nodes(asked)[1]
     return (
         f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "
         f"whole model in {kept.name.upper()}, {one:.1f} GB each."

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from explorable import live
 from ironlaw import GB, EngineError, Setup, training_memory
+from ironlaw.files.launch import nodes
 from ironlaw.memory.phases import Phase, memory_phases
 from ironlaw.memory.tensors import EVALUATION, MemoryPlan
 
@@ -152,7 +153,10 @@ def held(asked: Setup) -> str:
         said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
     elif whole:
         said.append(f"each holds {_listed(whole)} of its share undivided")
-    return f"Of {layout.devices:,} cards {'; '.join(said)}."
+    machines, each = nodes(asked)
+    uneven = asked.cluster is not None and machines > 1 and layout.devices % asked.cluster.node_size
+    counted = f", counted as {machines:,} machines of {each:,} each," if uneven else ""
+    return f"Of {layout.devices:,} cards{counted} {'; '.join(said)}."
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import joined
 from ironlaw.files.words import words_of as words_of_files
 
+from .beside import worded
 from .choices import words_of
 from .labels import SET_BY
 from .pasted import TRAININGS, labeled
@@ -27,6 +28,9 @@ _TOGETHER = (("batch", "accumulate", "micro_batches"), ("method", "lora_rank", "
 """Words that are changed together."""
 _CONTROLS = {"dp": "gpus", **SET_BY}
 """Words of whose controls the names are others."""
+
+_BESIDE = ("cp", "eval_batch", "eval_kept", "update")
+"""Words without a control that changes set, and that can be taken back."""
 
 
 def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
@@ -79,8 +83,11 @@ def _written(text: str, changed: Mapping[str, Any], gpu: str) -> tuple[str, set[
 
 
 def _told(words: Iterable[str], state: live.State, stood: live.State) -> Iterator[str]:
-    """Words as the labels of the controls that have them and were moved."""
+    """Words as the labels of the controls that have them and were moved, or in words of their own."""
     names = dict.fromkeys(_CONTROLS.get(word, word) for word in words)
+    now, before = words_of(state), words_of(stood)
     for name in names:
         if name in state.controls and state.controls[name] != stood.controls[name]:
             yield labeled(name, state.controls[name])
+        elif name in _BESIDE:
+            yield worded(name, now[name]) if name in now else f"not {worded(name, before[name])}"

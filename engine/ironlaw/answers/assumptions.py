@@ -106,8 +106,9 @@ def _sentences(c: Setup) -> Iterator[str]:
             "Transformer Engine sends them (p2p)."
         )
     if c.cluster:
+        size = c.cluster.filled(max(c.devices, c.cluster.node_size), c.layout.tensor)
         yield (
-            f"Nodes of {c.cluster.node_size} devices are joined by {c.cluster.inside.title}, "
+            f"Nodes of {size} devices are joined by {c.cluster.inside.title}, "
             f"and to each other by {c.cluster.network.title}."
         )
     if c.update.offload != "none" and c.host_link:

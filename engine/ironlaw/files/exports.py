@@ -99,11 +99,10 @@ def _files(c: Setup, model: object) -> dict[str, str]:
 
 
 def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
-    if (machines := launch.nodes(c)) is None:
-        return ""
-    start = [f"--nproc-per-node {machines[1]}"]
-    if machines[0] > 1:
-        start = [f"--nnodes {machines[0]}", *start, f"--rdzv-backend c10d --rdzv-endpoint {FIRST}:29500 --rdzv-id plan"]
+    machines, each = launch.nodes(c)
+    start = [f"--nproc-per-node {each}"]
+    if machines > 1:
+        start = [f"--nnodes {machines}", *start, f"--rdzv-backend c10d --rdzv-endpoint {FIRST}:29500 --rdzv-id plan"]
     if c.framework.by_hand or c.layout.together > 1:
         settings, script = launch.megatron(c), MEGATRON
     else:

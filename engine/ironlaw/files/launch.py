@@ -69,11 +69,10 @@ def fused_attention(chip: Accelerator) -> str:
     return "flash_attention_2" if chip.short_format == "bf16" else "sdpa"
 
 
-def nodes(c: Setup) -> tuple[int, int] | None:
-    """Machines and devices on each; None where the last machine would have fewer."""
-    size = c.cluster.node_size if c.cluster else c.devices
-    count = -(-c.devices // size)
-    return (count, c.devices // count) if c.devices % count == 0 else None
+def nodes(c: Setup) -> tuple[int, int]:
+    """Machines and devices on each: the fewest equal ones."""
+    size = c.cluster.filled(c.devices, c.layout.tensor) if c.cluster else 1
+    return c.devices // size, size
 
 
 def trainer(c: Setup) -> Settings | None:
@@ -254,13 +253,13 @@ def accelerate(c: Setup) -> Settings | None:
 
     Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
     """
-    if (machines := nodes(c)) is None or c.layout.together > 1 or not _keeps_its_formats(c):
+    if c.layout.together > 1 or not _keeps_its_formats(c):
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
     autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
-        "num_machines": machines[0],
+        "num_machines": nodes(c)[0],
         "num_processes": c.devices,
         "machine_rank": 0,
         "mixed_precision": compute if autocast else "no",

@@ -36,6 +36,12 @@ class Cluster:
     def __post_init__(self) -> None:
         require_positive("node_size", self.node_size)
 
+    def filled(self, devices: Count, tensor: Count = 1) -> Count:
+        """Devices on each of the fewest equal nodes that hold so many, with whole groups that share matrices."""
+        group = min(tensor, self.node_size)
+        most = min(devices, self.node_size) // group
+        return group * next(size for size in range(most, 0, -1) if devices // group % size == 0)
+
     def bandwidth(self, *, within_node: bool) -> BytesPerSecond:
         """One-way bytes per second that a device reaches."""
         if within_node:

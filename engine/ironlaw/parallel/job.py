@@ -368,9 +368,8 @@ def _copies(c: Setup, stage: Stage) -> Seconds:
 
 
 def _inside(layout: Layout, cluster: Cluster) -> Count:
-    """Devices with the same parameters in each node, beside tensor groups; one where these do not divide them."""
-    inside = max(min(layout.peers, cluster.node_size // layout.tensor), 1)
-    return 1 if layout.peers % inside else inside
+    """Devices with the same parameters in each node, beside tensor groups."""
+    return max(cluster.filled(layout.peers * layout.tensor, layout.tensor) // layout.tensor, 1)
 
 
 def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:

@@ -16,7 +16,7 @@ from ironlaw.cli.options import GROUPS
 from ironlaw.cli.parser import Parser
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError
-from ironlaw.files import parts, read
+from ironlaw.files import launch, parts, read
 from ironlaw.files.exports import command, exports
 from ironlaw.files.words import words_of
 
@@ -226,7 +226,7 @@ def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any])
         ({"precision": "fp8"}, {"accelerate"}),
         ({"dp": 12, "zero": 3}, set()),
         ({"dp": 12, "zero": 3, "precision": "mixed-bf16"}, {"torchrun", "accelerate", "fsdp", "deepspeed"}),
-        ({"dp": 13, "zero": 3, "precision": "mixed-bf16"}, {"fsdp", "deepspeed"}),
+        ({"dp": 13, "zero": 3, "precision": "mixed-bf16"}, {"torchrun", "accelerate", "fsdp", "deepspeed"}),
     ],
     ids=lambda given: "-".join(sorted(given)) if isinstance(given, set) else str(given),
 )
@@ -320,3 +320,22 @@ def test_devices_that_share_sequences_are_an_option_of_megatron_and_of_no_traine
     assert not {"accelerate", "deepspeed", "fsdp"} & texts.keys()
     assert texts["command"].endswith("--cp 4")
     assert "context-parallel" not in exports(words)["torchrun"]
+
+
+@pytest.mark.parametrize(
+    ("devices", "tensor", "machines"),
+    [
+        (4, 1, (1, 4)),
+        (12, 1, (2, 6)),
+        (13, 1, (13, 1)),
+        (20, 1, (4, 5)),
+        (20, 2, (5, 4)),
+        (24, 4, (3, 8)),
+        (32, 8, (4, 8)),
+    ],
+)
+def test_machines_are_the_fewest_equal_ones_with_whole_groups(
+    devices: int, tensor: int, machines: tuple[int, int]
+) -> None:
+    c = setup("llama3-8b", "h100-sxm", batch=1, sequence=512, dp=devices // tensor, tp=tensor, method="full")
+    assert launch.nodes(c) == machines

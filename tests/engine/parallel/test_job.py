@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ironlaw import estimate
 from ironlaw.config.resolved import Setup
 from ironlaw.config.setup import setup
 from ironlaw.core.errors import EngineError
@@ -430,3 +431,14 @@ def test_a_host_that_issues_collectives_bounds_small_steps_and_no_others() -> No
     assert small.compute >= alone.host + 3 * blocks * HOST_COLLECTIVE
     plan = step_plan(setup("gpt2", "h100-sxm", 64, 1024, execution="eager", dp=64, zero=3))(64, 1024)
     assert large.compute == pytest.approx(plan.forward + plan.backward)
+
+
+def test_uneven_counts_of_devices_are_taken_as_equal_nodes() -> None:
+    """Twenty devices of nodes of eight are four nodes of five, whose links inside count; said in the assumptions."""
+    asked: dict[str, Any] = {"model": "llama3-8b", "gpu": "h100-sxm", "batch": 1, "sequence": 2048, "zero": 3}
+    sixteen, twenty = (estimate(**asked, dp=many) for many in (16, 20))
+    one_each = estimate(**asked, dp=20, node_size=1)
+    assert sixteen.time.step_s < twenty.time.step_s < one_each.time.step_s / 3
+    assert twenty.time.step_s == pytest.approx(estimate(**asked, dp=20, node_size=5).time.step_s)
+    assert any("Nodes of 5 devices" in line for line in twenty.assumptions)
+    assert any("Nodes of 8 devices" in line for line in sixteen.assumptions)
