@@ -160,7 +160,9 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -
     if gap.inside:
         return gap
     longer = any(one.at_least for one in figures)
-    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c, longer=longer))
+    # Tokens that a program counts are of the samples that it had: a rate of them says nothing of their length.
+    shorter = observed.step_s is not None and any(one.name == "step_s" and one.place == "below" for one in figures)
+    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c, longer=longer, shorter=shorter))
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
     return replace(gap, differences=tuple(found))
 
@@ -235,10 +237,13 @@ def _placed(
         yield Placed(name, value, band.expected, band.low, band.high, name in needed)
 
 
-def _switches(c: Setup, *, longer: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _switches(c: Setup, *, longer: bool, shorter: bool) -> Iterator[tuple[dict[str, Any], str]]:
     """Settings that files often leave open, other than those of the setup; `longer` samples after a failure."""
     if longer:
         yield {"sequence": 2 * c.sequence}, "Samples twice as long"
+    for parts, share in ((2, "half"), (4, "a quarter")):
+        if shorter and c.sequence >= parts:
+            yield {"sequence": c.sequence // parts}, f"A mean sample {share} as long (padding is not computed)"
     eager = not c.framework.compiled and not c.framework.by_hand
     flash = c.attention.kernel == "flash"
     yield ({"attention": "standard"}, "Eager attention") if flash else ({"attention": "flash"}, "Fused attention")

@@ -62,6 +62,19 @@ def test_a_run_with_a_difference_is_explained_by_it_first(words: dict[str, Any],
     assert first.bytes == round(after.device_total.expected - before.device_total.expected)
 
 
+def test_a_run_that_is_faster_may_have_had_shorter_samples() -> None:
+    """Ranked among the others by what it explains; a rate of tokens says nothing of their length."""
+    quick = seen(sequence=2048)
+    gap = compare(WORDS, quick)
+    assert gap.differences[0].words == {"sequence": 2048}
+    assert gap.differences[0].sentence.startswith("A mean sample half as long (padding is not computed) saves")
+    tokens = 8 * 4096 / quick.step_s  # type: ignore[operator]
+    rated = compare(WORDS, Observed(program="ours", tokens_per_s=tokens))
+    assert not any(
+        "sample" in one.title for one in (*rated.differences, *compare(WORDS, seen(precision="fp32")).differences)
+    )
+
+
 @given(st.floats(0.05, 20), st.one_of(st.none(), st.floats(0.3, 5)))
 def test_a_difference_is_told_only_where_it_leads_towards_what_was_measured(time: float, memory: float | None) -> None:
     c = setup(**WORDS)
