@@ -16,7 +16,7 @@ from ironlaw.files.gap import NAMES, Gap, Placed, compare
 
 from .choices import READ_AT, mark_of
 
-CHANGED = "The plan has changed since this was read, and what was measured is of the plan before."
+CHANGED = "The plan has changed since this was read: what was measured is of the plan before, the rest of this one."
 """Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
 MOST = 6
 """Differences that are told."""
