@@ -221,6 +221,26 @@ test("of a safetensors file the header alone is read, of a long text its end; wh
     await expect(textOf(bad)).rejects.toThrow("a.safetensors cannot be read: it does not begin with a safetensors header of at most 1 MB.");
 });
 
+test("what was told of a text says so once the settings have changed, and no more when they are back", async () => {
+  const here = desk(async () => ({ labels: ["command"], controls: { model: "large" }, said: ["One card: nothing says how many."] }));
+  here.set = (controls) => void Object.assign(here.at, controls);
+  const around = new Around(here);
+  (here.host.querySelector("textarea") as HTMLTextAreaElement).value = "torchrun";
+  here.host.querySelector<HTMLButtonElement>('[data-action="read"]')?.click();
+  await vi.waitFor(() => expect(here.host.querySelector(".il-reader__said li")).not.toBeNull());
+  const since = here.host.querySelector(".il-reader__said p") as HTMLElement;
+  const stale = (): boolean => {
+    around.told(here.state(), seen("1 GB"));
+    return !since.hidden;
+  };
+  expect(stale()).toBe(false);
+  here.at.flash = false;
+  expect(stale()).toBe(true);
+  expect(since.textContent).toContain("have changed since");
+  here.at.flash = true;
+  expect(stale()).toBe(false);
+});
+
 test("a text that a later one replaces goes, and a reset takes all texts away, also one that is being read", async () => {
   const waiting: (() => void)[] = [];
   const here = desk((text) => new Promise((done) => waiting.push(() => done({ labels: text === "second" ? ["", "command"] : ["command"], controls: {}, said: ["told"] }))));

@@ -1,5 +1,6 @@
 // Texts that a reader pastes, drops or opens: they go to the page's Python, which says what they set, and to nobody else.
 import { find, h, setText } from "../dom";
+import { equal } from "../equal";
 import type { Heard, State } from "../python/protocol";
 import type { Desk } from "./desk";
 
@@ -31,7 +32,10 @@ export class Reader {
   readonly #said: HTMLElement;
   readonly #problem: HTMLElement;
   readonly #changes: HTMLElement;
+  readonly #since = h("p", { hidden: true }, "The settings have changed since. This is of when it was read:");
   #texts: Text[] = [];
+  /** Where the controls stood when it was read. */
+  #stood: State["controls"] | null = null;
   /** Counts the times that all was taken away: what was being read then is not read any more. */
   #cleared = 0;
 
@@ -54,8 +58,9 @@ export class Reader {
     this.#takeDrops(desk.host, signal);
   }
 
-  /** Shows how the texts change with a state. */
+  /** Shows how the texts change with a state, and whether what was told of them is of another one. */
   follow(state: State): void {
+    this.#since.hidden = !this.#stood || equal(this.#stood, state.controls);
     if (this.#texts.length) void this.#rewrite(state);
   }
 
@@ -142,6 +147,7 @@ export class Reader {
       this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" })).filter(({ label }) => label);
       this.#show(heard.said);
       this.#desk.set(heard.controls);
+      this.#stood = this.#desk.state().controls;
       return true;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
@@ -158,7 +164,9 @@ export class Reader {
         return h("li", {}, text.label, " ", away);
       }),
     );
-    this.#said.replaceChildren(...(said.length ? [h("ul", {}, ...said.map((line) => h("li", {}, line)))] : []));
+    this.#stood = null;
+    this.#since.hidden = true;
+    this.#said.replaceChildren(...(said.length ? [this.#since, h("ul", {}, ...said.map((line) => h("li", {}, line)))] : []));
   }
 
   /** A text that goes leaves the controls where it has put them. */
