@@ -142,6 +142,28 @@ def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_rea
     assert " --model_name_or_path YOUR_MODEL " in exports(at(model="pasted", config=config))["torchrun"]
 
 
+@pytest.mark.parametrize(
+    ("controls", "told"),
+    [
+        ({}, "No fsdp.yaml: one card has nobody to divide with."),
+        ({"method": "full", "gpus": 8}, "No deepspeed.json: the cards divide nothing."),
+        ({"method": "full", "gpus": 8, "tp": 8}, "No accelerate.yaml: it says nothing of groups"),
+        ({"method": "full", "gpus": 8, "zero": 3, "precision": "bf16"}, "No deepspeed.json: here FSDP divides"),
+        ({"method": "full", "gpus": 8, "zero": 1, "precision": "deepspeed"}, "No fsdp.yaml: here DeepSpeed divides"),
+        ({"offload": True}, "No torchrun: its programs have no settings for all"),
+        ({"method": "full", "gpus": 8, "zero": 3}, ""),
+    ],
+    ids=str,
+)
+def test_what_is_not_written_for_a_plan_is_told_with_the_reason(controls: dict[str, Any], told: str) -> None:
+    texts = exports(at(**controls))
+    missing = texts.get("", "")
+    assert told in missing if told else not missing
+    named = {line.removeprefix("No ").partition(":")[0] for line in missing.splitlines()}
+    files = {"torchrun", "accelerate.yaml", "deepspeed.json", "fsdp.yaml"}
+    assert named == files - texts.keys()
+
+
 def test_files_follow_the_controls(act: LoadedAct) -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})

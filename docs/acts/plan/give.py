@@ -7,9 +7,10 @@ from inspect import signature
 from typing import Any
 
 from explorable import live
-from ironlaw import setup
+from ironlaw import Setup, setup
+from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
-from .choices import require_layout, words_of
+from .choices import require_layout, setup_of, words_of
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -22,6 +23,8 @@ NAMES = {
     "json": "plan.json",
 }
 
+NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
+
 
 def command(words: Mapping[str, Any]) -> str:
     """The line for a shell that gives the same numbers."""
@@ -31,11 +34,32 @@ def command(words: Mapping[str, Any]) -> str:
 
 
 def exports(state: live.State) -> Mapping[str, str]:
-    """What each text is called, and the text."""
+    """What each text is called, and the text; under no name what is not written and why."""
     from ironlaw.files.exports import exports as texts_of
 
     require_layout(state)
-    return {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
+    texts = {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
+    missing = [f"No {name}: {why}." for name, why in _reasons(setup_of(state)).items() if name not in texts]
+    return {**texts, **({"": "\n".join(missing)} if missing else {})}
+
+
+def _reasons(c: Setup) -> Mapping[str, str]:
+    """Why there may be no such text, by its name."""
+    fsdp, deepspeed = uses_fsdp(c), uses_deepspeed(c)
+    reasons = dict.fromkeys((NAMES[name] for name in ("torchrun", "accelerate", "deepspeed", "fsdp")), NO_SETTING)
+    if not (fsdp or deepspeed or c.layout.zero or c.update.offload != "none"):
+        whole = "one card has nobody to divide with" if c.devices == 1 else "the cards divide nothing"
+        reasons |= dict.fromkeys((NAMES["deepspeed"], NAMES["fsdp"]), whole)
+    elif c.layout.peers == 1:
+        reasons[NAMES["fsdp"]] = "no cards hold the same, so there is nothing to divide"
+    elif not fsdp:
+        reasons[NAMES["fsdp"]] = "here DeepSpeed divides, or offloads" if deepspeed else "FSDP divides gradients too"
+    else:
+        reasons[NAMES["deepspeed"]] = "here FSDP divides, in formats that DeepSpeed does not have"
+    if c.layout.together > 1:
+        groups = "it says nothing of groups that share matrices, blocks or sequences"
+        reasons |= dict.fromkeys((NAMES["accelerate"], NAMES["deepspeed"], NAMES["fsdp"]), groups)
+    return reasons
 
 
 def _said(words: Mapping[str, Any]) -> dict[str, Any]:

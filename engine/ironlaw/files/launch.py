@@ -83,8 +83,15 @@ def trainer(c: Setup) -> Settings | None:
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
+    # Of its own accord it makes what is not in 4 bits FP32, as long as nothing divides it.
+    own = (
+        c.adaptation.quantization
+        and c.precision.autocast
+        and c.adaptation.base != "fp32"
+        and not (uses_fsdp(c) or c.layout.divides_weights)
+    )
     kept = recompute and c.precision.name in _DTYPES and _keeps_its_formats(c)
-    if optimizer is None or elsewhere or frozen or rounded or not kept:
+    if optimizer is None or elsewhere or frozen or rounded or own or not kept:
         return None
     compute = c.precision.compute.name
     found: dict[str, Any] = {

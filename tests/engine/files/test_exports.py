@@ -226,6 +226,7 @@ def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any])
         ({"precision": "fp8"}, {"accelerate"}),
         ({"dp": 12, "zero": 3}, set()),
         ({"dp": 12, "zero": 3, "precision": "mixed-bf16"}, {"torchrun", "accelerate", "fsdp", "deepspeed"}),
+        ({"method": "qlora", "base_format": "16-bit"}, {"accelerate"}),
         ({"dp": 13, "zero": 3, "precision": "mixed-bf16"}, {"torchrun", "accelerate", "fsdp", "deepspeed"}),
     ],
     ids=lambda given: "-".join(sorted(given)) if isinstance(given, set) else str(given),

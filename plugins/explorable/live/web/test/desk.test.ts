@@ -221,6 +221,17 @@ test("of a safetensors file the header alone is read, of a long text its end; wh
     await expect(textOf(bad)).rejects.toThrow("a.safetensors cannot be read: it does not begin with a safetensors header of at most 1 MB.");
 });
 
+test("what is not exported is told, and cannot be copied", async () => {
+  const here = desk(async () => null);
+  here.host.insertAdjacentHTML("beforeend", '<details data-slot="exports" open></details>');
+  here.tell = async (what) => (what === "exports" ? { torchrun: "torchrun train.py", "": "No fsdp.yaml: one card.\nNo accelerate.yaml: groups." } : { next: null });
+  new Around(here).told(here.state(), seen("1 GB"));
+  const place = here.host.querySelector('[data-slot="exports"]') as HTMLElement;
+  const said = (): (string | null)[] => [...place.querySelectorAll(".il-help p")].map((one) => one.textContent);
+  await vi.waitFor(() => expect(said()).toEqual(["No fsdp.yaml: one card.", "No accelerate.yaml: groups."]));
+  expect(place.querySelectorAll("a[download]")).toHaveLength(1);
+});
+
 test("what was told of a text says so once the settings have changed, and no more when they are back", async () => {
   const here = desk(async () => ({ labels: ["command"], controls: { model: "large" }, said: ["One card: nothing says how many."] }));
   here.set = (controls) => void Object.assign(here.at, controls);

@@ -27,7 +27,9 @@ export class Exports {
     if (!texts) return;
     await this.#addLink(texts, state);
     this.#texts.replaceChildren(
-      ...Object.entries(texts).map(([name, text]) => h("div", { class: "il-export" }, h("p", {}, h("b", {}, name), " ", this.#copy(name, text), " ", this.#save(name, text)), h("pre", { tabindex: "0" }, h("code", {}, text)))),
+      ...Object.entries(texts).map(([name, text]) =>
+        // What has no name is told: why there is nothing, or not all.
+        !name ? h("div", { class: "il-help" }, ...text.split("\n").map((line) => h("p", {}, line))) : h("div", { class: "il-export" }, h("p", {}, h("b", {}, name), " ", this.#copy(name, text), " ", this.#save(name, text)), h("pre", { tabindex: "0" }, h("code", {}, text)))),
     );
   }
 
