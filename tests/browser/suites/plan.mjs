@@ -51,6 +51,27 @@ const OUT_OF_MEMORY =
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function planTests({ widely, once, full }) {
+  once("plan: on a phone, what one scrolls to lies under the answer that stays in view", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    await browser.resize(PHONE.width, PHONE.height);
+    const covered = await browser.eval(async () => {
+      const act = /** @type {HTMLElement} */ (document.querySelector('live-act[data-name="plan"]'));
+      const stage = /** @type {HTMLElement} */ (act.querySelector('[data-slot="stage"]'));
+      /** @type {string[]} */
+      const found = [];
+      for (const part of act.querySelectorAll(".il-bench :is(button, select, summary, textarea)")) {
+        if (stage.contains(part) || !part.getClientRects().length) continue;
+        part.scrollIntoView({ block: "start", behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const [box, cover] = [part.getBoundingClientRect(), stage.getBoundingClientRect()];
+        if (box.top < cover.bottom - 1 && box.bottom > cover.top) found.push((part.textContent || part.tagName).trim().slice(0, 30));
+      }
+      return found;
+    });
+    assert.deepEqual(covered, []);
+  });
+
   widely("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
     const { browser, server } = all;
     await openPlan(all);

@@ -84,12 +84,13 @@ function cutOff(box: HTMLElement, cover: number, away: number, room: number): nu
   return cover > 0 && top - away < cover && left > 0 && left <= room ? left : 0;
 }
 
-/** Tells the stylesheet how tall the controls are, which stay in view beside several charts, and what stands above the
- * picture, which alone stays in view on a narrow screen. */
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts, how tall the picture is with what
+ * stands above it, and how much that is: on a narrow screen it stays in view over what one scrolls to. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
   const [hand, stage, plot] = [find(scene, ".il-bench__hand"), slot(scene, "stage"), slot(scene, "plot")];
   const watch = new ResizeObserver(() => {
     hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`);
+    scene.style.setProperty("--il-stage-height", `${stage.offsetHeight}px`);
     stage.style.setProperty("--il-lead", `${plot.getBoundingClientRect().top - stage.getBoundingClientRect().top}px`);
   });
   watch.observe(hand);
