@@ -134,6 +134,9 @@ def test_the_header_of_a_checkpoint_is_held_against_the_model(
 def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "torchrun"]) == 2
+    assert "--export torchrun is not allowed" in capsys.readouterr().err  # TRL makes what is not in 4 bits FP32
+    file.write_text(QLORA.replace("load_in_4bit: true\nadapter: qlora", "adapter: lora"))
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "torchrun"]) == 0
     out = capsys.readouterr().out
     assert out.split("\n")[1].startswith("torchrun --nproc-per-node 1 -m trl.scripts.sft ")
