@@ -15,6 +15,8 @@ ABSENT = (None, "", "auto", "none", "null")
 """What says nothing: the program decides."""
 
 _TAIL = re.compile(r"[-_](instruct|base|hf|chat|it|bnb|4bit|fp16|bf16|v\d(\.\d)?|\d{4})(?=[-_]|$)")
+_VARIANT = re.compile(_TAIL.pattern.replace(r"|v\d(\.\d)?", ""))
+"""The same without versions, which count where a model of each is known."""
 
 _HUB = re.compile(
     r"(?P<host>(https?://)?(www\.)?(huggingface\.co|hf\.co)/)?(?P<name>[A-Za-z0-9][\w.-]{0,95}(/[\w.-]{1,96})?)"
@@ -108,15 +110,16 @@ def optimizer(what: str, value: object) -> tuple[str, str | None] | None:
 def _models() -> dict[str, str]:
     from ironlaw.models.published import published
 
-    return {_plain(name): name for name in (*published(), *list_models())}
+    known = (*published(), *list_models())
+    return {_plain(name, tail): name for tail in (_TAIL, _VARIANT) for name in known}
 
 
-def _plain(name: str) -> str:
+def _plain(name: str, tail: re.Pattern[str] = _TAIL) -> str:
     """A model's name without its publisher, its variant and its separators."""
     name = name.rsplit("/", 1)[-1].lower()
     before = ""
     while before != name:
-        before, name = name, _TAIL.sub("", name)
+        before, name = name, tail.sub("", name)
     return re.sub(r"[^a-z0-9.]", "", name.removeprefix("meta-"))
 
 
@@ -133,4 +136,6 @@ def hub_name(text: str) -> str | None:
 
 def model(value: object) -> str | None:
     """The engine's name of a published model, e.g. `"llama3.1-8b"` for `NousResearch/Meta-Llama-3.1-8B`; else None."""
-    return _models().get(_plain(value)) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return _models().get(_plain(value, _VARIANT)) or _models().get(_plain(value))

@@ -496,3 +496,17 @@ def test_samples_of_a_step_are_those_of_a_trainers_rates(samples: float, steps: 
     measured = read(f"{{'train_runtime': 60.0, {rates}, 'train_tokens_per_second': 900.0}}").measured
     assert measured is not None
     assert measured.samples_per_step == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("mistralai/Mistral-7B-v0.1", "mistralai/Mistral-7B-v0.1"),
+        ("mistralai/Mistral-7B-Instruct-v0.1", "mistralai/Mistral-7B-v0.1"),
+        ("unsloth/mistral-7b-v0.3-bnb-4bit", "mistralai/Mistral-7B-v0.3"),
+        ("mistralai/Mistral-7B", "mistralai/Mistral-7B-v0.3"),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", "mistralai/Mixtral-8x7B-v0.1"),
+    ],
+)
+def test_of_a_model_with_versions_the_one_that_is_named_is_read(name: str, model: str) -> None:
+    assert read(f"base_model: {name}\nmicro_batch_size: 1\n").facts.model == model
