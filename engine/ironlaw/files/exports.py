@@ -178,7 +178,7 @@ def _markdown(c: Setup, found: Estimate, line: str) -> str:
 
 
 def parts(memory: MemoryBytes) -> dict[str, int]:
-    """What a device holds, by component; it adds up to `device_total`."""
+    """What a device holds, by component, less what the peak does not have; it adds up to `device_total`."""
     return dict(_held(memory))
 
 
@@ -186,4 +186,5 @@ def _held(memory: MemoryBytes) -> Iterator[tuple[str, int]]:
     for one in fields(memory):
         size = getattr(memory, one.name)
         if one.name not in _NOT_PARTS and size:
-            yield _CALLED.get(one.name, one.name.replace("_", " ")), size
+            called = _CALLED.get(one.name, one.name.replace("_", " "))
+            yield called if size > 0 else "not alive at the peak, less what is temporary then", size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from itertools import product
 from typing import Any
@@ -340,3 +341,13 @@ def test_machines_are_the_fewest_equal_ones_with_whole_groups(
 ) -> None:
     c = setup("llama3-8b", "h100-sxm", batch=1, sequence=512, dp=devices // tensor, tp=tensor, method="full")
     assert launch.nodes(c) == machines
+
+
+def test_what_the_peak_does_not_have_is_told_as_that_and_not_as_temporary() -> None:
+    told = exports({"model": "llama3-8b", "gpu": "h100-sxm", "method": "full", "optimizer": "sgd"})["markdown"]
+    rows = dict(re.findall(r"^\| \**([^|*]+?)\** \| (-?[\d.,]+) \|$", told, re.MULTILINE))
+    assert [name for name, size in rows.items() if size.startswith("-")] == [
+        "not alive at the peak, less what is temporary then"
+    ]
+    sizes = {name: float(size.replace(",", "")) for name, size in rows.items()}
+    assert sizes.pop("all") == pytest.approx(sum(sizes.values()), abs=0.05)
