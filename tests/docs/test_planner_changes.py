@@ -11,7 +11,7 @@ import pytest
 from docs.acts.plan.act import ACT
 from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, setup_of, words_of
-from docs.acts.plan.tips import OTHER, SAME, suggest
+from docs.acts.plan.tips import DOUBLED, OTHER, SAME, suggest
 from explorable.live import Choice, State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import GB, accelerator, estimate
@@ -72,6 +72,7 @@ def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
         said = f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
         # Why more cards are told stands before what they save.
         first = "trains something else; this takes more cards. "
+        assert (first in one["text"]) <= one["text"].endswith(DOUBLED)
         assert (
             one["text"].partition(first)[2].startswith(said) if first in one["text"] else one["text"].startswith(said)
         )

@@ -33,6 +33,8 @@ _LARGEST = 203.5
 """Worth of the largest that fits where the plan fits: among the first six of the list."""
 _CARD, _SMALLER = 140.0, 130.0
 """Worth of another card, and of shorter or fewer sequences, where the plan does not fit: less than of more cards."""
+DOUBLED = "Counts of cards are tried by doubling: fewer than these may do."
+"""Said of more cards."""
 STEP = 64
 """Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
@@ -231,7 +233,7 @@ def _more_cards(one: Advice, controls: dict[str, live.Value] | None, *, alone: b
         if alone
         else "What fits on the cards that you have trains something else; this takes more cards."
     )
-    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls or {}, _MORE, SAME)
+    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')} {DOUBLED}", controls or {}, _MORE, SAME)
 
 
 def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion]:
