@@ -92,6 +92,8 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
     step = job_time(run)
     hours = STEPS * step.total / 3600
     dollars = hours * settings["dp"] * NODE_USD_PER_HOUR / CARDS_OF_NODE
+    expected = estimate(run).calibrated
+    assert expected, "runs like this one are published"
     return Stop(
         page=page,
         cards=settings["dp"],
@@ -101,6 +103,6 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
         mfu=step.mfu,
         hours=hours,
         dollars=dollars,
-        expected=dollars * estimate(run).calibrated.step_s.expected / step.total,
+        expected=dollars * expected.step_s.expected / step.total,
         price=PRICE,
     )

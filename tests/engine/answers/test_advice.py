@@ -56,6 +56,9 @@ def asked(draw: st.DrawFn) -> dict[str, Any]:
 @given(asked())
 def test_a_change_s_words_make_the_setup_that_it_makes(words: dict[str, Any]) -> None:
     c = setup(**words)
+    # A setup does not know whether somebody asked for the format that is the usual one: a change takes it for the usual.
+    silent = {word: value for word, value in words.items() if word != "base_format"}
+    words = silent if setup(**silent) == c else words
     offered = (*changes(c), *quicker(c), *tensor(c), *pipeline(c), *adapters(c))
     for change in (*offered, *more_devices(c)):
         changed = change.apply(c)
