@@ -56,7 +56,7 @@ def asked(draw: st.DrawFn) -> dict[str, Any]:
 @given(asked())
 def test_a_change_s_words_make_the_setup_that_it_makes(words: dict[str, Any]) -> None:
     c = setup(**words)
-    # A setup does not know whether somebody asked for the format that is the usual one: a change takes it for the usual.
+    # A setup does not know whether somebody asked for the usual format: a change takes it for nobody's.
     silent = {word: value for word, value in words.items() if word != "base_format"}
     words = silent if setup(**silent) == c else words
     offered = (*changes(c), *quicker(c), *tensor(c), *pipeline(c), *adapters(c))
