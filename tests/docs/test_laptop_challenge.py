@@ -266,7 +266,7 @@ def test_any_position_of_all_levers_computes(
                     at = state(act, book, epilogue, prediction)
                     feedback: Any = act.check(reflection.name, {blank.name: option.value}, at)
                     right += feedback[blank.name]["correct"]
-                assert right == 1
+                assert right >= 1
 
 
 def test_the_challenge_can_be_won_after_the_reveal_and_not_before() -> None:
@@ -397,9 +397,17 @@ def test_the_reflection_names_the_largest_part_of_the_readers_own_bar(
     act: LoadedAct, book: tuple[str, str, bool, bool, int]
 ) -> None:
     shown: Any = act.compute(state(act, book))
-    largest = max(shown["data"]["stack"], key=lambda row: row["to"] - row["from"])["part"]
-    feedback: Any = act.check("largest", {"part": largest}, state(act, book))
-    assert feedback["part"]["correct"]
+    sizes = {row["part"]: float(row["label"].split()[-2].replace(",", "")) for row in shown["data"]["stack"]}
+    for part, size in sizes.items():
+        feedback: Any = act.check("largest", {"part": part}, state(act, book))
+        assert feedback["part"]["correct"] == (size == max(sizes.values()))
+
+
+def test_of_two_parts_of_one_size_both_are_the_largest(act: LoadedAct) -> None:
+    """In pure FP16 with SGD the gradients were once not so, with 3.12 GB as the parameters have."""
+    for part in ("parameters", "gradients"):
+        feedback: Any = act.check("largest", {"part": part}, state(act, ("fp16", "sgd", True, True, 16)))
+        assert feedback["part"]["correct"], part
 
 
 @pytest.mark.parametrize("chart", ["memory", "floors", "weight"])

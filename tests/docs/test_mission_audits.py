@@ -88,6 +88,22 @@ def test_the_parts_less_what_is_gone_at_the_peak_are_what_is_needed(name: str) -
     assert gone or name != "cloud"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_of_parts_of_one_size_each_is_the_largest(name: str) -> None:
+    """Of weights and gradients that were equal, the gradients were once not so."""
+    act, board = audit_act(name), BY_NAME[name].audit
+    tied = 0
+    for setting in settings(board.levers):
+        parts = board.account(setting).parts
+        largest = [part for part, size in parts.items() if size == max(parts.values())]
+        if len(largest) > 1:
+            for part in largest:
+                feedback: Any = act.check("serving", {"part": part}, state_of(act, 12, revealed=True, **setting))
+                assert feedback["part"]["correct"], (setting, part)
+            tied += 1
+    assert tied or name == "edge"
+
+
 @pytest.mark.parametrize("name", ["audit", "wall"])
 def test_the_cluster_counts_the_fused_update_and_its_command_line_says_so(name: str) -> None:
     """Act 1 does; PyTorch's default update makes temporary tensors that nobody would see here."""

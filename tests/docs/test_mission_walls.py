@@ -65,6 +65,24 @@ def test_a_wall_counts_exactly_what_keeps_every_limit(name: str) -> None:
         assert 0 <= plan.network <= 1
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_limit_is_not_kept_stands_in_the_way(name: str) -> None:
+    """Where memory and network were both exceeded, "the network" was once not so."""
+    act, wall = wall_act(name), BY_NAME[name].wall
+    options = {option.value for option in act.act.reflections[0].blanks[1].options}
+    rows = {"memory": "Memory", "network": "Network", "mfu": "MFU"}
+    several = 0
+    for setting in list(settings(wall.levers))[:: 61 if name == "cloud" else 29]:
+        kept = {row["a"]: row["d"] == "✓" for row in walled(name, **setting)["tables"]["limits"]["rows"]}
+        state = state_of(act, 1.0, revealed=True, **setting)
+        right = {one for one in options if act.check("defend", {"state": one}, state)["state"]["correct"]}  # type: ignore[call-overload, index]
+        assert right & set(rows) == {limit for limit, row in rows.items() if not kept[row]}
+        assert bool(right & {"loss", "exploded"}) != kept["Trainings that reach it"]
+        assert ("none" in right) == all(kept[row] for row in (*rows.values(), "Trainings that reach it"))
+        several += len(right) > 1
+    assert several
+
+
 def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:
     wall = BY_NAME["edge"].wall
     best = dict(FOUND["edge"]["wall"].setting)

@@ -8,13 +8,13 @@ from explorable import live
 from ironlaw.numerics.formats import FP16, FP32
 
 from .parts import parts
-from .settings import GRADIENT, RATE, WEIGHT, need, setting_of
+from .settings import GRADIENT, RATE, WEIGHT, gb, need, setting_of
 
 THRESHOLDS = (1e-3, 1e-5, 1e-9)
 
 
-def largest_blanks(state: live.State) -> dict[str, live.Value]:
-    """The largest kind of tensor, and the lever that frees most, at the reader's own setting."""
+def largest_blanks(state: live.State) -> dict[str, tuple[live.Value, ...]]:
+    """The largest kind of tensor, and the lever that frees most, at the reader's own setting. Equals are all right."""
     setting = setting_of(state)
     moves = {
         "precision": replace(setting, precision="fp16"),
@@ -22,10 +22,13 @@ def largest_blanks(state: live.State) -> dict[str, live.Value]:
         "checkpointing": replace(setting, checkpointing=True),
         "batch": replace(setting, batch=1),
     }
-    best = min(moves, key=lambda name: need(moves[name]))
+    sizes, needs = parts(setting), {name: need(moved) for name, moved in moves.items()}
+    # Of two that look the same in the chart, neither is less right.
+    largest, least = gb(max(sizes.values())), min(needs.values())
+    best = tuple(name for name in moves if gb(needs[name]) == gb(least))
     return {
-        "part": max(parts(setting), key=lambda part: parts(setting)[part]),
-        "lever": best if need(moves[best]) < need(setting) else "none",
+        "part": tuple(part for part, size in sizes.items() if gb(size) == largest),
+        "lever": best if least < need(setting) else ("none",),
     }
 
 

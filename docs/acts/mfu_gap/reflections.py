@@ -10,7 +10,7 @@ from explorable import live
 from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, fits, ledger, setting_of, stages, step, throughput
 
 
-def best_fix(state: live.State) -> dict[str, live.Value]:
+def best_fix(state: live.State) -> dict[str, tuple[live.Value, ...]]:
     """The change that brings the most tokens per second, from the reader's own setting.
 
     A step that does not fit has none, so there a change helps only if it makes the step fit.
@@ -25,9 +25,9 @@ def best_fix(state: live.State) -> dict[str, live.Value]:
         "prefetch": fits(early) * throughput(early),
         "batch": fits(small) * throughput(small),
     }
-    best = max(rates, key=lambda fix: rates[fix])
-    # Of two that are equally fast the first is named; where nothing runs, nothing helps.
-    return {"fix": best if rates[best] else "none"}
+    best = max(rates.values())
+    # Of two that are equally fast both are right; where nothing runs, nothing helps.
+    return {"fix": tuple(fix for fix, rate in rates.items() if rate == best) if best else ("none",)}
 
 
 def with_sgd(setting: Setting) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorable import live
 
 from .facts import Wall
-from .wall_score import judged
+from .wall_score import exceeded, trained
 
 SHARES = {"10": (0.0, 0.1), "25": (0.1, 0.25), "50": (0.25, 0.5), "more": (0.5, float("inf"))}
 """Shares of the step in which the network is busy: from, to."""
@@ -36,10 +36,12 @@ WHY = {
 def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
     """One sentence with two blanks, judged for the reader's present setting."""
 
-    def correct(state: live.State) -> dict[str, live.Value]:
-        busy = wall.plan(state.controls).network
-        share = next(name for name, (low, high) in SHARES.items() if low <= busy < high)
-        return {"network": share, "state": judged(wall, state.controls)[1] or "none"}
+    def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
+        plan = wall.plan(state.controls)
+        share = next(name for name, (low, high) in SHARES.items() if low <= plan.network < high)
+        # Every limit that the table marks as not kept stands in the way.
+        loss = trained(wall, plan, str(state.controls["rate"])).obstacle
+        return {"network": share, "state": (*exceeded(wall, plan), *([loss] if loss else [])) or ("none",)}
 
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())
     shares = tuple(live.Option(name, label, "Exchanges over the whole step.") for name, label in LABELS.items())

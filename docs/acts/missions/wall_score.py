@@ -98,13 +98,15 @@ def final_loss(run: Course) -> float:
     return sum(last) / len(last)
 
 
+def exceeded(wall: Wall, plan: Plan) -> tuple[str, ...]:
+    """Which limits other than the loss a plan exceeds: of `memory`, `network` and `mfu`."""
+    failed = {"memory": plan.need > plan.limit, "network": plan.network > wall.ceiling, "mfu": plan.mfu < wall.target}
+    return tuple(name for name, fails in failed.items() if fails)
+
+
 def limited(wall: Wall, plan: Plan) -> str:
-    """Which limit other than the loss a plan exceeds: the first of `memory`, `network` and `mfu`, or none."""
-    if plan.need > plan.limit:
-        return "memory"
-    if plan.network > wall.ceiling:
-        return "network"
-    return "mfu" if plan.mfu < wall.target else ""
+    """The first limit other than the loss that a plan exceeds, or none."""
+    return next(iter(exceeded(wall, plan)), "")
 
 
 def obstacle(wall: Wall, plan: Plan, rule: str) -> str:

@@ -12,13 +12,13 @@ SHARES = {"little": 50, "half": 65, "most": 80, "nearly": 100}
 """Upper ends, in percent, of the ranges that the second blank offers."""
 
 
-def missed(state: live.State) -> dict[str, live.Value]:
+def missed(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
     """The largest kind of tensor that the textbook forgets, and the share of all it forgets, as configured."""
     sizes = kept(configurations()[str(state.controls["configuration"])])
     forgotten = {name: amount for name, amount in sizes.items() if name not in ("counted", "rest")}
     share = 100 * sum(forgotten.values()) / sum(sizes.values())
     return {
-        "kind": max(forgotten, key=lambda name: forgotten[name]),
+        "kind": tuple(name for name, size in forgotten.items() if size == max(forgotten.values())),
         "share": next(name for name, end in SHARES.items() if share <= end),
         "why": "backward",
     }

@@ -164,6 +164,14 @@ def test_feedback_follows_the_instruments() -> None:
     assert one["size"]["correct"] is False
 
 
+def test_of_several_values_that_are_equally_right_each_is() -> None:
+    """A reflection once asked for the largest of two parts of one size, and called one of them wrong."""
+    tied = LoadedAct(with_reflection(correct=lambda state: {"size": (1, 2), "reason": "a"}), "act.py")
+    for size in (1, 2):
+        feedback: Any = tied.check("halves", {"size": size}, STATE)
+        assert feedback["size"]["correct"] is True
+
+
 @pytest.mark.parametrize(
     ("reflection", "answers", "message"),
     [
@@ -215,6 +223,11 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
             with_reflection(correct=lambda state: {"size": 9, "reason": "a"}),
             "the right answer for 'size', 9 is not an option",
         ),
+        (
+            with_reflection(correct=lambda state: {"size": (1, 9), "reason": "a"}),
+            "the right answer for 'size', 9 is not an option",
+        ),
+        (with_reflection(correct=lambda state: {"size": (), "reason": "a"}), "the right answer for 'size' is missing"),
         (with_reflection(correct=lambda state: {"size": 1}), "answers size; its blanks are size, reason"),
         (
             dataclasses.replace(ACT, question=live.NumberQuestion("?", "%", 0, 10, lambda: 35.0)),

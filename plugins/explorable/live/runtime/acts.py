@@ -120,7 +120,7 @@ class LoadedAct:
                 option = chosen(f"answer for {name!r}", blanks[name].options, value)
             except ValueError as error:
                 raise ActError(str(error)) from None
-            feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
+            feedback[name] = {"correct": any(same(option.value, one) for one in correct[name]), "why": option.why}
         return feedback
 
     def hear(self, texts: Sequence[str], state: Mapping[str, Any]) -> Plain:

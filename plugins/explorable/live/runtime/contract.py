@@ -433,13 +433,14 @@ class Reflection:
     """A sentence with blanks. `text` holds `{name}` where a blank goes.
 
     `correct(state)` gives the right value of every blank, computed for the reader's current instruments, so that the
-    feedback can never disagree with what the chart shows.
+    feedback can never disagree with what the chart shows. Where several values are equally right, as of two largest
+    parts of one size, it gives all of them, as a tuple.
     """
 
     name: str
     text: str
     blanks: tuple[Blank, ...]
-    correct: Callable[[State], Mapping[str, Value]]
+    correct: Callable[[State], Mapping[str, Value | tuple[Value, ...]]]
 
 
 @dataclass(frozen=True)

@@ -236,17 +236,20 @@ def check_table(name: str, table: Table) -> None:
             raise ValueError(f"table {name!r} links to {page!r}; a page of the site is written like chapter/run/#bills")
 
 
-def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, Value]:
-    """The right value of every blank in this state. Raises `ValueError` if the reader could not choose it."""
+def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, tuple[Value, ...]]:
+    """The right values of every blank in this state. Raises `ValueError` if the reader could not choose one of them."""
     correct = reflection.correct(state)
     names = [blank.name for blank in reflection.blanks]
     if set(correct) != set(names):
         raise ValueError(f"reflection {reflection.name!r} answers {listed(correct)}; its blanks are {listed(names)}")
+    right = {name: value if isinstance(value, tuple) else (value,) for name, value in correct.items()}
     for blank in reflection.blanks:
-        chosen(
-            f"reflection {reflection.name!r}: the right answer for {blank.name!r},", blank.options, correct[blank.name]
-        )
-    return correct
+        where = f"reflection {reflection.name!r}: the right answer for {blank.name!r}"
+        if not right[blank.name]:
+            raise ValueError(f"{where} is missing")
+        for value in right[blank.name]:
+            chosen(f"{where},", blank.options, value)
+    return right
 
 
 def check_verdict(verdict: object) -> Verdict:
