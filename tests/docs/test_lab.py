@@ -126,6 +126,14 @@ def test_the_sentence_of_a_reveal_has_at_most_sixty_words(name: str) -> None:
     assert len(verdict["headline"].split()) <= MOST_WORDS
 
 
+def test_what_explains_an_answer_reads_well_after_right_and_after_not_so() -> None:
+    """A wrong answer was once told: "Not so. So it is where memory is fullest"."""
+    for name in ASKING:
+        for reflection in act(name).act.reflections:
+            for option in (option for blank in reflection.blanks for option in blank.options):
+                assert not option.why.startswith(("So ", "That is so")), (name, option.why)
+
+
 # ---- pages ----
 
 

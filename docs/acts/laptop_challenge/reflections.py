@@ -67,7 +67,7 @@ REFLECTIONS = (
                     live.Option("optimizer", "SGD", "It drops the optimizer's state, if there is one."),
                     live.Option("checkpointing", "checkpointing", "It drops most activations of the fullest moment."),
                     live.Option("batch", "batch 1", "It divides activations by the batch."),
-                    live.Option("none", "none of them", "That is so once all of them are pulled as far as they help."),
+                    live.Option("none", "none of them", "That takes all of them pulled as far as they help."),
                 ),
             ),
         ),

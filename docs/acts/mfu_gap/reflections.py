@@ -96,7 +96,7 @@ REFLECTIONS = (
                     live.Option(
                         "none",
                         "do more than one of these: no step runs",
-                        "That is so when the step does not fit, and none of the four alone makes it fit.",
+                        "That takes a step that does not fit, and that none of the four alone makes fit.",
                     ),
                 ),
             ),

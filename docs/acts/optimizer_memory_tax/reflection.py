@@ -44,8 +44,8 @@ REASON_OPTIONS = (
     live.Option(
         "passing",
         "static memory stays, and at the peak the activations, which halve, are gone",
-        "So it is where memory is fullest when the backward pass ends, or in a foreach update: gradients are there and "
-        "activations gone. What is saved, if anything, is of temporary tensors. Compare batches 1 and 8.",
+        "That takes a step that is fullest when the backward pass ends, or in a foreach update: gradients are there "
+        "and activations gone. What is saved, if anything, is of temporary tensors. Compare batches 1 and 8.",
     ),
     live.Option(
         "static",

@@ -50,7 +50,9 @@ REFLECTION = live.Reflection(
             (
                 live.Option("little", "less than 50 %", "Then the textbook would count more than it forgets."),
                 live.Option(
-                    "half", "50 to 65 %", "So it is where the loss keeps little: residuals, inputs of products, GELU."
+                    "half",
+                    "50 to 65 %",
+                    "That takes a loss that keeps little beside residuals, inputs of products, GELU.",
                 ),
                 live.Option(
                     "most",
