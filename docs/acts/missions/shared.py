@@ -18,6 +18,13 @@ def number(value: float, whole: float) -> str:
     return f"{value:,.0f}" if value >= whole else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def beyond(value: float, limit: float, digits: int, *, kept: bool) -> str:
+    """A number held against a limit: where it is not kept, with as many digits as tell it from the limit."""
+    while not kept and value != limit and round(value, digits) == round(limit, digits):
+        digits += 1
+    return f"{value:,.{digits}f}"
+
+
 def gap(said: float, answer: float, far: str, *, tolerance: float = 0.0) -> live.Row:
     """A bar from the prediction to the answer; `far` says how far, where that is more than the tolerance."""
     text = "right" if abs(said - answer) <= tolerance else far

@@ -11,7 +11,7 @@ from ironlaw.training.noisy_quadratic import Course
 from ..missions.facts import Plan, Setting, Track, Wall, start_of
 from ..missions.found import FOUND
 from ..missions.search import NEAR
-from ..missions.shared import CLOSED, share
+from ..missions.shared import CLOSED, beyond, share
 from ..missions.tracks import track_of
 from ..missions.wall_reflection import reflections
 from ..missions.wall_remedy import hint
@@ -90,8 +90,8 @@ def _compute(track: Track, state: live.State) -> live.View:
             "points": tuple(_points(wall, setting)),
             "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
         },
-        headline=live.Figure(f"MFU, target {100 * wall.target:g} %{judged}", f"{100 * plan.mfu:.1f}", "%"),
-        summary=f"MFU {100 * plan.mfu:.1f} %, network busy {100 * plan.network:.0f} % of the step, {_outcome(trials)}.",
+        headline=live.Figure(f"MFU, target {100 * wall.target:g} %{judged}", _mfu(wall, plan), "%"),
+        summary=f"MFU {_mfu(wall, plan)} %, network busy {_busy(wall, plan)} % of the step, {_outcome(trials)}.",
         tables={
             "curve": _loss_table(wall, plan, trials, setting),
             "scaling": _scaling_table(wall, setting),
@@ -103,8 +103,8 @@ def _compute(track: Track, state: live.State) -> live.View:
         success=None if reached is None else _success(wall, plan, reached),
         command=wall.command(setting),
         readings={
-            "memory": f"{100 * plan.need / plan.limit:.0f} %",
-            "network": f"{100 * plan.network:.0f} %",
+            "memory": f"{_memory(plan)} %",
+            "network": f"{_busy(wall, plan)} %",
             "trainings that reach the toy loss": f"{trials.kept} of {len(trials.runs)}",
         },
     )
@@ -176,32 +176,49 @@ def _points(wall: Wall, setting: Setting) -> Iterator[live.Row]:
             }
 
 
+def _memory(plan: Plan) -> str:
+    """What a device needs, in % of what it has."""
+    return beyond(100 * plan.need / plan.limit, 100, 0, kept=plan.need <= plan.limit)
+
+
+def _busy(wall: Wall, plan: Plan) -> str:
+    """How busy the network is, in %."""
+    return beyond(100 * plan.network, 100 * wall.ceiling, 0, kept=plan.network <= wall.ceiling)
+
+
+def _mfu(wall: Wall, plan: Plan) -> str:
+    return beyond(100 * plan.mfu, 100 * wall.target, 1, kept=plan.mfu >= wall.target)
+
+
+def _loss(trials: Trials) -> str:
+    """Where the middle training ends."""
+    loss = final_loss(trials.shown)
+    return beyond(loss, trials.limit, 3, kept=loss <= trials.limit)
+
+
 def _outcome(trials: Trials) -> str:
     run, kept = trials.shown, f"{trials.kept} of {len(trials.runs)} trainings reach {trials.limit:g}"
     if run.exploded_at is not None:
         return f"the toy loss explodes at update {run.exploded_at + 1} of {len(run.losses)}; {kept}"
-    return f"the toy loss ends at {final_loss(run):.3f}; {kept}"
+    return f"the toy loss ends at {_loss(trials)}; {kept}"
 
 
 def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
     run = trials.shown
-    loss = "explodes" if run.exploded_at is not None else f"{final_loss(run):.3f}"
+    loss = "explodes" if run.exploded_at is not None else _loss(trials)
 
     def line(name: str, value: str, limit: str, *, good: bool) -> dict[str, str]:
         return live.row(name, value, limit, "✓" if good else "✗")
 
-    memory = 100 * plan.need / plan.limit
     kept = f"{trials.kept} of {len(trials.runs)}"
     return live.Table(
         "Everything has to hold at once. The toy loss is the mean of the last tenth of the updates, in the middle "
         "training; the last line counts the trainings that reach it.",
         live.columns("Limit", "Now", "Allowed", "Kept"),
         [
-            line("Memory", f"{memory:.0f} %", "100 %", good=plan.need <= plan.limit),
-            line(
-                "Network", f"{100 * plan.network:.0f} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling
-            ),
-            line("MFU", f"{100 * plan.mfu:.1f} %", f"{100 * wall.target:g} %", good=plan.mfu >= wall.target),
+            line("Memory", f"{_memory(plan)} %", "100 %", good=plan.need <= plan.limit),
+            line("Network", f"{_busy(wall, plan)} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling),
+            line("MFU", f"{_mfu(wall, plan)} %", f"{100 * wall.target:g} %", good=plan.mfu >= wall.target),
             line("Toy loss", loss, f"{wall.loss:g}", good=final_loss(run) <= wall.loss),
             line("Trainings that reach it", kept, f"{NEEDED} of {SEEDS}", good=not trials.obstacle),
         ],
@@ -237,9 +254,9 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
     run = trials.shown
     few = f"{trials.kept} of {len(trials.runs)} trainings reach {wall.loss:g}; {NEEDED} are needed."
     excess = {
-        "memory": f"A device needs {100 * plan.need / plan.limit:.0f} % of what it has.",
-        "network": f"It is busy {100 * plan.network:.0f} % of the step; {100 * wall.ceiling:g} % are allowed.",
-        "mfu": f"{100 * plan.mfu:.1f} % of {100 * wall.target:g} %.",
+        "memory": f"A device needs {_memory(plan)} % of what it has.",
+        "network": f"It is busy {_busy(wall, plan)} % of the step; {100 * wall.ceiling:g} % are allowed.",
+        "mfu": f"{_mfu(wall, plan)} % of {100 * wall.target:g} %.",
         "exploded": f"{trials.exploded} of {len(trials.runs)} trainings explode. {few}",
         "loss": few,
     }
