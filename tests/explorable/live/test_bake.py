@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import altair as alt
 import pytest
 
+from explorable import live
 from explorable.live.build.bake import ChartError, draw, merge, with_unique_ids
+from explorable.live.build.render import _environment
 
 ROWS = [{"gb": 3.0, "part": "weights"}, {"gb": 5.0, "part": "state"}]
 
@@ -78,3 +81,11 @@ def test_ids_are_unique_in_the_page_and_references_follow() -> None:
     assert with_unique_ids(svg, "act-a") == (
         '<clipPath id="act-a-clip0"/><g clip-path="url(#act-a-clip0)" fill="url(#il-hatch)"/>'
     )
+
+
+def test_a_cell_that_is_no_bare_number_ends_at_the_edge_of_its_column() -> None:
+    """Percents once stood four digits left of 0.009 and of "17 of 21"."""
+    rows = [live.row("a", text) for text in ("100 %", "0.009", "17 of 21", "–")]
+    macros: Any = _environment().get_template("parts.html.j2").module
+    html = str(macros.table(live.Table("Limits.", live.columns("Limit", "Allowed"), rows), ""))
+    assert re.findall(r'data-pad="([^"]*)">', html) == ["", "", "", ".009"]

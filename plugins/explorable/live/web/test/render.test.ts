@@ -32,6 +32,7 @@ describe("tables", () => {
 
   test("words in a column of numbers end at its edge", () => {
     expect(padding(["12.25", "as it is"])).toEqual(["", ""]);
+    expect(padding(["100 %", "0.009", "17 of 21"])).toEqual(["", "", ""]);
   });
 
   test("the unit stands in the header, and the first cell of a row names the row", () => {

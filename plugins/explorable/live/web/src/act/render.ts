@@ -7,11 +7,11 @@ import type { Column, Failure, Feedback, Success, Table, Verdict } from "../pyth
 export const unbroken = (text: string): string => text.replace(/(\d) (?=(?:%|[kKMGT]i?B|[mk]?W|ms|s|h)(?![\w-]))/g, "$1\u00a0");
 
 /** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. Words
- * in such a column end at its edge. */
+ * in such a column, and numbers with a sign of percent, end at its edge. */
 export function padding(cells: readonly string[]): string[] {
   const fractions = cells.map((text) => /\.\d+$/.exec(text)?.[0] ?? "");
   const widest = fractions.reduce((one, other) => (other.length > one.length ? other : one), "");
-  return fractions.map((fraction, index) => (/[a-z]/i.test(cells[index] ?? "") ? "" : widest.slice(fraction.length)));
+  return fractions.map((fraction, index) => (/[a-z%]/i.test(cells[index] ?? "") ? "" : widest.slice(fraction.length)));
 }
 
 export function renderTable(table: Table): HTMLElement {
