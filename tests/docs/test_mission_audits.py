@@ -89,6 +89,16 @@ def test_the_parts_less_what_is_gone_at_the_peak_are_what_is_needed(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_table_of_standing_tells_the_speed_that_the_moves_tell(name: str) -> None:
+    """A setting that is too slow once had none in the table, and 3.83 in the list of moves."""
+    for setting in settings(BY_NAME[name].audit.levers):
+        view = audited(name, **setting)
+        row = next(row for row in view["tables"]["standing"]["rows"] if row["a"] == "You, now")
+        assert (row["b"] == "–") == (row["c"] == "too big")
+        assert row["b"] in (view["readings"]["learning speed"], "–")
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_of_parts_of_one_size_each_is_the_largest(name: str) -> None:
     """Of weights and gradients that were equal, the gradients were once not so."""
     act, board = audit_act(name), BY_NAME[name].audit

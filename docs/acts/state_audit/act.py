@@ -215,7 +215,7 @@ def _judged(track: Track, account: Account, setting: Setting) -> str:
     reached = _share(track, setting)
     if reached is None:
         return " (too much)" if not account.fits else " (refused)" if account.refused else " (too slow)"
-    return f" (learning speed {_worth(score(track.audit, setting))}, {100 * reached:.0f}\u00a0% of the best found)"
+    return f" (learning speed {_speed(track.audit, setting)}, {100 * reached:.0f}\u00a0% of the best found)"
 
 
 def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) -> live.Failure | None:
@@ -337,8 +337,12 @@ def _signed(text: str, amount: float) -> str:
 def _standing(track: Track, setting: Setting) -> live.Table:
     audit, best = track.audit, FOUND[track.name]["audit"]
     places: Sequence[tuple[str, Setting]] = (("Where you began", start_of(audit.levers)), ("You, now", setting))
-    rows = [live.row(name, _worth(score(audit, at)), _fits(audit, at)) for name, at in places]
-    rows.append(live.row(f"Best that is taken, of {best.total:,} settings", _worth(best.score), "yes"))
+    # What runs has a speed, also where the mission does not take it: the list of moves tells the same.
+    rows = [
+        live.row(name, "–" if _fits(audit, at) == "too big" else _speed(audit, at), _fits(audit, at))
+        for name, at in places
+    ]
+    rows.append(live.row(f"Best that is taken, of {best.total:,} settings", _number(best.score), "yes"))
     return live.Table(
         f"{audit.sample[0].upper()}{audit.sample[1:]}, an update counted as Adam's (◇ the course's steps to "
         "convergence).",
@@ -351,10 +355,6 @@ def _speed(audit: Audit, setting: Setting) -> str:
     """The speed of what runs; what does not fit has none."""
     worth, why = judged(audit, setting)
     return "none (too big)" if why == "memory" else _number(worth)
-
-
-def _worth(value: float | None) -> str:
-    return "–" if value is None else _number(value)
 
 
 def _fits(audit: Audit, setting: Setting) -> str:
