@@ -99,6 +99,13 @@ def test_the_table_of_standing_tells_the_speed_that_the_moves_tell(name: str) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_line_of_the_limit_tells_its_size_once(name: str) -> None:
+    """It once read "512 MB: 512.0 MB"."""
+    (line,) = audited(name)["data"]["limit"]
+    assert len(re.findall(rf"[\d.]+ {BY_NAME[name].audit.unit[0]}", line["text"])) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_of_parts_of_one_size_each_is_the_largest(name: str) -> None:
     """Of weights and gradients that were equal, the gradients were once not so."""
     act, board = audit_act(name), BY_NAME[name].audit

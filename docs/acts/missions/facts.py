@@ -152,7 +152,7 @@ class Audit:
         account: The memory of a setting.
         unit: Of memory on this device, and its bytes.
         tops: Where the axis may end, in that unit.
-        limit_name: The line in the chart.
+        limit_name: Of the line in the chart; its size stands behind it.
         sample: What is counted per second.
         lesson: What the search shows, for the reveal's last paragraph.
         sources: Where the figures come from, in one sentence.

@@ -97,7 +97,7 @@ AUDIT = Audit(
     account=audit,
     unit=("MB", MB),
     tops=(600, 1200, 2500, 5000),
-    limit_name="512 MB",
+    limit_name="the glasses",
     sample="images per second at most",
     lesson="Adam's two vectors alone exceed the glasses. Checkpointing shrinks what is not the problem. What helps "
     "is to let fewer weights learn: then gradients and states shrink with them.",
