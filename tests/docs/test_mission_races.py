@@ -53,6 +53,31 @@ def test_five_moves_lead_to_the_balance_point_and_a_sixth_does_not_count(name: s
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_where_a_race_is_won_the_words_name_the_longest_pole_of_the_picture(name: str) -> None:
+    """The bus was once called the longest pole beside a bus that was idle half of the time."""
+    race = BY_NAME[name].race
+    for setting in searched()[name]["race"][1]:
+        view = raced(name, 4, **setting)
+        (longest,) = [row["name"] for row in view["data"]["boxes"] if row["longest"]]
+        begin = race.boxes[race.stages(start_of(race.levers)).longest]
+        now = "still is" if longest == begin else f"is “{longest}” now"
+        assert f"The longest pole was “{begin}” and {now}." in view["success"]["what"]
+        assert "longest pole" not in race.lesson, "it is told of every setting that wins"
+
+
+def test_the_lesson_of_the_glasses_is_what_their_bench_shows() -> None:
+    race = BY_NAME["mobile"].race
+    at: dict[str, Any] = {**start_of(race.levers), "augmentation": "light"}
+    more = {devices: race.stages({**at, "devices": devices}).rate for devices in (2, 3)}
+    assert more[3] == more[2], "it waits for the same memory"
+    for winning in searched()["mobile"]["race"][1]:
+        assert race.stages(winning).longest == "compute"
+        assert winning["devices"] == 3
+        fewer = race.stages({**winning, "devices": 2})
+        assert race.stages(winning).rate / race.stages(winning).cost > fewer.rate / fewer.cost
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_race_counts_its_moves_in_words_that_end(name: str) -> None:
     """It once said "move 0 of 5" and "move 6 of 5"."""
     assert ", 5 moves left" in raced(name, 0)["headline"]["label"]

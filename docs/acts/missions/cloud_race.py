@@ -108,9 +108,9 @@ RACE = Race(
     target=ALL_TOKENS / SEQUENCE / (DEADLINE_DAYS * 86400),
     period=(1.0, "per second"),
     worth=("new texts per dollar", 3600.0),
-    lesson="The loaders have little to do, even with a classifier: a text is small, and rules let repeated ones "
-    "through. Twice the GPUs make steps twice as short, and the checkpoint that comes every fifty steps takes as long "
-    "as before. Rarer checkpoints help until failures destroy more than was saved. Past the deadline a further "
+    lesson="Four loaders in a node had little to do, even with a classifier: a text is small, and rules let repeated "
+    "ones through. Twice the GPUs make steps twice as short, and the checkpoint that comes every fifty steps takes as "
+    "long as before. Rarer checkpoints help until failures destroy more than was saved. Past the deadline a further "
     "GPU works nearly as much as the others and brings slightly less for its dollars: failures come more often, and of "
     "more nodes the slowest is slower.",
     sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A "

@@ -88,8 +88,8 @@ RACE = Race(
     target=NIGHT_IMAGES / NIGHT_SECONDS,
     period=(1.0, "per second"),
     worth=("images per joule", 1.0),
-    lesson="The cores are the longest pole: a camera's JPEG has five times the pixels that the network sees. Storing "
-    "images as small as they are used ends that, and then one Orin's GPU is the longest pole and never waits.",
+    lesson="The cores decoded five times the pixels that the network sees: those of a camera's JPEG. Storing images as "
+    "small as they are used ends that, and then the GPU never waits.",
     sources="Cores and disk are counted from published rates on other processors; half the roofline is assumed of "
     "Orin's GPU, because nobody has published its training. An augmentation's seconds and a core's watts are assumed.",
 )

@@ -99,8 +99,8 @@ AUDIT = Audit(
     tops=(600, 1200, 2500, 5000),
     limit_name="the glasses",
     sample="images per second at most",
-    lesson="Adam's two vectors alone exceed the glasses. Checkpointing shrinks what is not the problem. What helps "
-    "is to let fewer weights learn: then gradients and states shrink with them.",
+    lesson="Where everything learns, Adam's two vectors alone exceed the glasses. Checkpointing shrinks what is not "
+    "the problem. What helps is to let fewer weights learn: then gradients and states shrink with them.",
     sources="Nobody publishes the rates of a chip for AR glasses. These are a phone's at one watt of its eight: the "
     "order is right, the second digit means nothing. Memory is exact arithmetic.",
     target=4.0,

@@ -67,8 +67,9 @@ RACE = Race(
     target=5.0,
     period=(1.0, "per second"),
     worth=("frames per joule", 1.0),
-    lesson="The bus is the longest pole: the display takes most of it, and every training step reads all weights. GPU "
-    "cores that are added wait for the same memory. Fewer bytes per number help, and so does a second frame per step.",
+    lesson="The display takes most of the bus, and every training step reads all weights: at first a further GPU core "
+    "waits for the same memory. Fewer bytes per number free the bus, and so does a second frame per step. Then the GPU "
+    "is what the others wait for, and a third core is worth its watts.",
     sources="The glasses' rates are a phone's at one watt; passes of the display, watts and times are assumed "
     "and stand in the mission's file.",
 )

@@ -174,7 +174,8 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         left = MOVES - state.moves
         spare = f", with {left} to spare" if left > 1 else ""
         moves = "1 move" if state.moves == 1 else f"{state.moves} moves"
-        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}. {race.lesson}"
+        pace = _poles(race, race.stages(start_of(race.levers)), stages, "now")
+        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}. T{pace[1:]}. {race.lesson}"
         return judged, None, live.Success("The balance point", what)
     return (
         judged,
@@ -184,6 +185,12 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
             f"In {race.worth[0]} this is {100 * reached:.0f} % of the best: something is paid for and waits.",
         ),
     )
+
+
+def _poles(race: Race, before: Stages, after: Stages, when: str) -> str:
+    """Which stage the others waited for, and for which they do after some change."""
+    first, then = race.boxes[before.longest], race.boxes[after.longest]
+    return f"the longest pole was “{first}” and " + ("still is" if first == then else f"is “{then}” {when}")
 
 
 def way(race: Race, setting: Setting) -> tuple[Step, ...]:
@@ -270,8 +277,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = start_of(race.levers)
     once, more = race.stages(start), race.stages({**start, **race.after})
     names = race.boxes
-    first, then = names[once.longest], names[more.longest]
-    pace = f"the longest pole was “{first}” and " + ("still is" if first == then else f"is “{then}” then")
+    pace = _poles(race, once, more, "then")
     return live.Verdict(
         correct=right,
         headline=f"{answer:.2f} times as fast. You said {said:g}{f', and that is right: {pace}' if right else ''}.",
