@@ -63,6 +63,13 @@ def test_memory_runs_out_where_the_engines_one_function_says_so(act: LoadedAct, 
     assert f"the card can give {room / GB:.2f} GB" in shown["summary"]
 
 
+def test_beside_a_moment_that_fits_it_says_that_the_peak_does_not(act: LoadedAct) -> None:
+    """A moment with 3.54 of 8.05 GB was once called out of memory."""
+    shown = view(act, 8, 6)
+    assert float(shown["headline"]["value"]) < accelerator("rtx-4060").usable_bytes / GB
+    assert shown["failure"]["title"] == "Out of memory at the peak"
+
+
 @pytest.mark.parametrize("batch", BATCHES)
 def test_every_moment_says_its_total_and_the_columns_add_up_to_it(act: LoadedAct, batch: int) -> None:
     described: Any = describe(act)

@@ -59,7 +59,8 @@ def out_of_memory(batch: int) -> live.Failure:
     peak = timeline(batch)[peak_index(batch)]
     over = [one.title for one in timeline(batch) if one.total > ROOM]
     return live.Failure(
-        "Out of memory",
+        # It stands beside the number of the reader's moment, which may be small.
+        "Out of memory at the peak",
         f"In “{peak.title}” the step needs {gb(needed(batch))} GB.",
         f"The card can give {gb(ROOM)} GB. {len(over)} of {len(timeline(batch))} moments are above that, and one is "
         "enough.",
