@@ -63,6 +63,15 @@ def test_the_picture_of_the_devices_has_every_track() -> None:
     assert all(said.count(track.title) == 3 for track in TRACKS)
 
 
+def test_the_picture_of_the_explosion_names_the_batch_of_its_cause() -> None:
+    """The batch beyond FP16 was once marked as the strange one, which is another cause."""
+    picture = runpy.run_path(str(DEFENSE.parents[1] / "chapter" / "figures" / "explosion_by_update.py"))
+    for cause, name in picture["CAUSES"].items():
+        svg = picture["draw"](cause, "none", 14).figure.svg()
+        marked = [mark for mark in picture["MARKS"].values() if mark in svg]
+        assert [f"a{mark.removeprefix('the')}" for mark in marked] == ([name.split(",")[0]] if cause != "rate" else [])
+
+
 def test_the_defense_lists_every_part_of_every_track() -> None:
     listed = re.findall(r'data-act="([^"]+)"', DEFENSE.read_text(encoding="utf-8"))
     assert listed == [f"{name}-{folder}" for name in NAMES for folder in FOLDERS.values()]

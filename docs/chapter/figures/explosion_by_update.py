@@ -15,6 +15,8 @@ CAUSES = {
     "outlier": "a strange batch, BF16",
     "rate": "too high a rate",
 }
+MARKS = {"overflow": "the batch beyond FP16", "outlier": "the strange batch"}
+"""What stands beside the update at which it happens, in the words of the cause."""
 CURES = {"none": "none", "clip": "clipping", "scale": "dynamic scale", "rate": "half the rate"}
 HELPS = {"overflow": "scale", "outlier": "clip", "rate": "rate"}
 """The one cure of each."""
@@ -66,10 +68,10 @@ def draw(cause: str, cure: str, step: int) -> Drawing:
         y = at(0, 10.0**power)[1]
         sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
         sheet.text(LEFT - 6, y, f"{10.0**power:g}", anchor="end", size=12.8, ink="muted")
-    if cause != "rate":
+    if cause in MARKS:
         x = at(STRANGE_AT + 1, 1)[0]
         sheet.line([(x, TOP), (x, BOTTOM)], "muted", 1, dashed=True)
-        sheet.text(x + 5, BOTTOM - 9, "the strange batch", size=12.8, ink="muted")
+        sheet.text(x + 5, BOTTOM - 9, MARKS[cause], size=12.8, ink="muted")
     points = [at(place, loss) for place, loss in enumerate(seen)]
     if len(points) > 1:
         sheet.line(points, "compute", 2)
