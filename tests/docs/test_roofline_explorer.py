@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise, product
 from math import log10
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from docs.acts.roofline_explorer.act import FRAME
+import explorable
+from docs.acts.roofline_explorer.act import FRAME, STOPS
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import accelerator, model, setup
 from ironlaw.time import step_points
@@ -129,6 +132,23 @@ def test_fusing_small_operations_keeps_the_flops_and_saves_bytes(act: LoadedAct)
     assert number(fused["b"]) == pytest.approx(number(eager["b"]), rel=0.01)
     assert number(fused["c"]) < number(eager["c"])
     assert number(fused["f"]) < number(eager["f"])
+
+
+def test_the_stops_of_the_dragged_point_can_be_made_out_and_hide_no_point(act: LoadedAct) -> None:
+    """They were once dots of 1.5 pixels over the points, in the color of the line that they lie on."""
+    svg = drawn(NAME, "roofline", view(act, SETTINGS[0])["data"])
+    marks = re.findall(
+        r'<path aria-label="([^"]*)" role="graphics-symbol"[^>]* d="M([\d.]+),0A[^>]*?fill="([^"]*)"', svg
+    )
+    # A phone shows the chart at nine tenths.
+    assert all(0.9 * float(radius) >= 3 for _, radius, color in marks if color == "var(--il-data)")
+    points = [at for at, (label, *_) in enumerate(marks) if "share" in label]
+    stops = [at for at, (_, _, color) in enumerate(marks) if color == "var(--il-data)"]
+    assert len(stops) == len(STOPS)
+    assert max(stops) < min(points), "what is drawn later lies above"
+    styles = (Path(explorable.__file__).parent / "live/web/styles/hands.css").read_text(encoding="utf-8")
+    (grip,) = re.findall(r'\[data-axis="xy"\]::before \{\n  background: ([^;]+);', styles)
+    assert "transparent" in grip, "the grip lies on points too"
 
 
 def test_the_chart_names_every_operation_and_keeps_its_size(act: LoadedAct) -> None:

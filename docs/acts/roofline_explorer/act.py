@@ -267,7 +267,7 @@ ACT = live.Act(
     name="roofline-explorer",
     title="Roofline explorer",
     minutes=5,
-    situation="Drag the ringed point over the gray stops, up to 64 sequences: which operations change roofs?",
+    situation="Drag the ringed point over the orange stops, up to 64 sequences: which operations change roofs?",
     contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
     question=None,
     controls=(
@@ -289,7 +289,7 @@ ACT = live.Act(
     reveal=None,
     charts={
         "roofline": "One layer under the roofline: a circle is as large as its share of the time, "
-        "gray dots are the ringed one's other batches"
+        "orange dots are the ringed one's other batches"
     },
     hands=(
         live.Handle("roofline", "handled", "batch", along="path", value="batch"),

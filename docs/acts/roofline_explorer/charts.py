@@ -9,6 +9,9 @@ import altair as alt
 from docs.acts.drawing import INK, MUTED, SIZE, SURFACE, framed, rows
 from docs.acts.roofline_explorer.act import FRAME
 
+STOPS = "var(--il-data)"
+STOP = 48
+"""Square pixels of a stop: a radius that can be made out where a phone shows the chart smaller."""
 BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
 
 
@@ -34,9 +37,13 @@ def roofline() -> Any:
     return framed(
         alt.layer(
             rows("roof").mark_line(stroke=MUTED, strokeWidth=2).encode(x=x, y=y("y")),
+            # Under the points, which they would hide otherwise.
+            rows("path")
+            .mark_circle(size=STOP, fill=STOPS, stroke=SURFACE, strokeWidth=1, opacity=1)
+            .encode(x=x, y=y("y"))
+            .properties(name="path"),
             rows("labels").mark_rule(strokeWidth=1, stroke="var(--il-control)").encode(x=x, y=y("y"), y2="at"),
             points.encode(x=x, y=y("y"), fill=hue, size=size).properties(name="points"),
-            rows("path").mark_circle(size=9, fill=MUTED).encode(x=x, y=y("y")).properties(name="path"),
             rows("handled")
             .transform_calculate(around="datum.share + 0.3")
             .mark_point(stroke=INK, strokeWidth=1.5, fill="transparent")
