@@ -97,12 +97,17 @@ def test_the_build_finds_a_ledger_that_fails_only_after_the_commitment() -> None
 
 @pytest.mark.parametrize(("prediction", "factor"), [(70, 2), (17.5, 2), (35, 1)])
 def test_the_gap_is_a_distance_and_a_factor_of_at_least_one(prediction: float, factor: float) -> None:
-    assert revealed(prediction) == {"answer": 35.0, "difference": 35.0 - prediction, "factor": factor}
+    assert revealed(prediction) == {"answer": 35.0, "difference": 35.0 - prediction, "factor": factor, "unit": "%"}
 
 
 @pytest.mark.parametrize(("prediction", "answer"), [(0, 35.0), (-1, 35.0), (50, 0.0)])
 def test_where_a_ratio_says_nothing_there_is_no_factor(prediction: float, answer: float) -> None:
-    assert revealed(prediction, answer) == {"answer": answer, "difference": answer - prediction, "factor": None}
+    assert revealed(prediction, answer) == {
+        "answer": answer,
+        "difference": answer - prediction,
+        "factor": None,
+        "unit": "%",
+    }
 
 
 # ---- moves, failures ----

@@ -101,7 +101,7 @@ class LoadedAct:
         if prediction is None or reveal is None or question is None:
             raise ActError("there is nothing to reveal: no prediction was made")
         verdict = self._guard("reveal", lambda: plain(check_verdict(reveal(prediction, current)), "Verdict"))
-        return {**mapping(verdict), "gap": _gap(float(prediction), float(question.answer()))}
+        return {**mapping(verdict), "gap": _gap(float(prediction), float(question.answer()), question.unit)}
 
     def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
         """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
@@ -309,11 +309,11 @@ def _line_of_act(source: str) -> int:
     return 1
 
 
-def _gap(predicted: float, answer: float) -> Plain:
-    """How far a prediction is off: the answer, the signed distance to it in the unit, and the factor between the two.
+def _gap(predicted: float, answer: float, unit: str) -> Plain:
+    """How far a prediction is off: the answer, the signed distance to it, the factor between the two, and the unit.
 
     The factor is at least 1; it is None where a ratio says nothing, because a value is not positive.
     """
     positive = predicted > 0 and answer > 0
     factor = max(predicted / answer, answer / predicted) if positive else None
-    return {"answer": answer, "difference": answer - predicted, "factor": factor}
+    return {"answer": answer, "difference": answer - predicted, "factor": factor, "unit": unit}

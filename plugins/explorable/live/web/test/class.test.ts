@@ -28,6 +28,15 @@ test("words that were chosen are counted, also where they stand for a number", (
   expect([...(played?.chosen ?? [])]).toEqual([["It doubles.", 2]]);
 });
 
+test("an answer has its unit and the digits of the act, also where words were chosen", () => {
+  const verdict = { correct: true, headline: "It becomes 0.021 times what it was.", gap: { answer: 0.0208, difference: -0.98, factor: 48, unit: "times" } };
+  const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 0.02 }, account: { ...account, prediction: "A fiftieth.", verdict } })] };
+  const tax = { correct: true, headline: "You said 12.5 GB: 12.46 GB.", gap: { answer: 12.4608896, difference: -0.04, factor: 1, unit: "GB" } };
+  const ada = { name: "Ada", entries: [entry({ memory: { ...memory, prediction: 12.5 }, account: { ...account, prediction: "12.5 GB", verdict: tax } })] };
+  const found = (hand: typeof eve): string | undefined => csvOf([hand], playedBy([hand])).split("\r\n")[1]?.split(",")[3];
+  expect([found(eve), found(ada)]).toEqual(['"0.021 times"', '"12.46 GB"']);
+});
+
 test("of two files with one name the last is shown, and that is said in a line of its own", async () => {
   const host = document.createElement("div");
   mount(host);

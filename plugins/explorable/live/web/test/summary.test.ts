@@ -54,6 +54,15 @@ describe("the summary of a ledger", () => {
     expect(said(page(entry({ account: { ...account, verdict } })))["In numbers"]).toBe("answer 35, +35 from the prediction");
   });
 
+  test("a decision has the digits that its act showed", () => {
+    const fields: Account["fields"] = { laptop_minimum_memory_gb: 13.3607 };
+    const headline = { label: "Needed on the GPU (it fits, and it trains)", value: "13.36", unit: "GB" };
+    expect(said(page(entry({ account: { ...account, fields, headline } })))).toMatchObject({
+      "Least memory that trains": "13.36 GB",
+      Result: "Needed on the GPU: 13.36 GB (it fits, and it trains)",
+    });
+  });
+
   test("an act leads back to its page; moves and reflections are listed with their judgement", () => {
     const place = page(entry());
     expect(place.querySelector("h2 a")?.getAttribute("href")).toBe("https://example.org/lab/act3/");

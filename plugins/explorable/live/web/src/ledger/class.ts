@@ -2,8 +2,9 @@
 import { bookId } from "../release";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
-import type { Entry } from "./entry";
+import type { Account, Entry } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
+import { answerWords, round } from "./numbers";
 import { earlierWords, shareWords } from "./summary";
 import type { Value } from "./types";
 
@@ -34,6 +35,8 @@ interface Played {
   title: string;
   question: string;
   answer: number | null;
+  /** The answer as the act showed it, with its unit. */
+  answered: string;
   unit: string;
   predictions: number[];
   chosen: Map<string, number>;
@@ -131,10 +134,10 @@ function collected(hands: readonly Hand[]): Played[] {
   const found = new Map<string, Played>();
   for (const { act, memory, account } of hands.flatMap((hand) => hand.entries)) {
     if (memory?.prediction === null || memory === null) continue;
-    const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, unit: "", predictions: [], chosen: new Map() };
+    const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, answered: "", unit: "", predictions: [], chosen: new Map() };
     const played = found.get(act) ?? none;
     const said = account?.prediction ?? String(memory.prediction);
-    add(played, memory.prediction, said, account?.verdict?.gap.answer ?? null);
+    add(played, memory.prediction, said, account?.verdict ?? null);
     found.set(act, played);
   }
   return [...found.values()];
@@ -142,7 +145,7 @@ function collected(hands: readonly Hand[]): Played[] {
 
 /** A choice may stand for a number; what was chosen are its words. So it is with a number in another unit than that of those
  * before: it answers an earlier question of the act. */
-function add(played: Played, prediction: Value, said: string, answer: number | null): void {
+function add(played: Played, prediction: Value, said: string, verdict: Account["verdict"]): void {
   const number = typeof prediction === "number" && said.startsWith(String(prediction)) ? prediction : null;
   const unit = number === null ? played.unit : said.slice(String(number).length);
   const same = !played.predictions.length || unit === played.unit;
@@ -152,13 +155,17 @@ function add(played: Played, prediction: Value, said: string, answer: number | n
   } else {
     played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
   }
-  if (same) played.answer ??= answer;
+  if (!same || !verdict || played.answer !== null) return;
+  const { gap, headline } = verdict;
+  played.answer = gap.answer;
+  // Ledgers of earlier versions have the unit in the prediction alone.
+  played.answered = `${answerWords(gap, headline)}${gap.unit === undefined ? unit : ""}`;
 }
 
 /** What everybody predicted and found, a line for each reader and act. */
 export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
   const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "hints", "share of the best in %"];
-  const lines = acts.flatMap(({ act, title, answer, unit }) =>
+  const lines = acts.flatMap(({ act, title, answered, unit }) =>
     hands.flatMap(({ name, entries }) => {
       const entry = entries.find((one) => one.act === act);
       if (!entry?.memory || entry.memory.prediction === null) return [];
@@ -166,7 +173,7 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
       const said = account?.prediction ?? String(memory.prediction);
       const { attempts = 0, first = said } = memory.earlier ?? {};
       const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
-      const found = answer === null || !said.endsWith(unit) ? "" : `${round(answer)}${unit}`;
+      const found = said.endsWith(unit) ? answered : "";
       return [[name, title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
     }),
   );
@@ -204,7 +211,7 @@ function tally(chosen: Played["chosen"]): HTMLElement {
 }
 
 /** A dot for each prediction over one axis, the answer as a line. */
-function axis({ title, answer, unit, predictions }: Played): SVGElement {
+function axis({ title, answer, answered, unit, predictions }: Played): SVGElement {
   const all = [...predictions, ...(answer === null ? [] : [answer])];
   const [low, high] = [Math.min(0, ...all), Math.max(...all, 1)];
   const x = (value: number): number => 12 + ((WIDTH - 24) * (value - low)) / (high - low);
@@ -217,18 +224,18 @@ function axis({ title, answer, unit, predictions }: Played): SVGElement {
   });
   const tall = 26 + (DOT + 1) * Math.max(2, ...stacks.values());
   const base = tall - 18;
-  const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${round(answer)}${unit}`}.`;
+  const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${answered}`}.`;
   const svg = mark("svg", { viewBox: `0 0 ${WIDTH} ${tall}`, role: "img", "aria-label": said, class: "il-class__picture" });
   svg.append(
     mark("line", { x1: "12", x2: String(WIDTH - 12), y1: String(base), y2: String(base), stroke: "var(--il-control)" }),
     ...dots.map((dot) =>
       mark("circle", { cx: String(dot.x), cy: String(base - dot.height * (DOT + 1) + DOT / 2), r: String(DOT / 2), fill: "var(--il-muted)" }),
     ),
-    ...[low, high].map((value) => words(x(value), tall - 4, `${round(value)}${unit}`, value === low ? "start" : "end")),
+    ...[low, high].map((value) => words(x(value), tall - 4, value === answer ? answered : `${round(value)}${unit}`, value === low ? "start" : "end")),
   );
   if (answer !== null) {
     svg.append(mark("line", { x1: String(x(answer)), x2: String(x(answer)), y1: "14", y2: String(base), stroke: "var(--il-good)", "stroke-width": "2" }));
-    svg.append(words(x(answer), 11, `answer ${round(answer)}${unit}`, x(answer) > WIDTH / 2 ? "end" : "start"));
+    svg.append(words(x(answer), 11, `answer ${answered}`, x(answer) > WIDTH / 2 ? "end" : "start"));
   }
   return svg;
 }
@@ -263,7 +270,7 @@ function defended(hands: readonly Hand[], { act, title }: Played): HTMLElement[]
     const best = memory?.best;
     if (!memory || !(best || memory.argument)) return [];
     const controls = best ? best.controls.map(({ label, value }) => `${label} ${value}`).join(", ") : "nothing that counts";
-    const reached = best ? `: ${best.headline.value} ${best.headline.unit}` : "";
+    const reached = best ? `: ${best.headline.value} ${best.headline.unit}`.trimEnd() : "";
     const said = memory.argument ? [h("p", { class: "il-class__why" }, memory.argument)] : [];
     return [h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, best ? shareWords(best) : "–"), h("td", {}, `${controls}${reached}`, ...said))];
   });
@@ -297,7 +304,6 @@ function words(x: number, y: number, text: string, anchor: string): SVGElement {
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
-const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
 
 /** The middle of the predictions and their ends, in words. */
 function numbers(values: readonly number[]): string {

@@ -4,6 +4,7 @@
 import { MOST_WORDS, type Entry } from "./entry";
 import { documentLedger } from "./ledger";
 import { copyLink, forgetLink, openLink } from "./link";
+import { figureWords } from "./numbers";
 import { all, find, h, setText } from "../dom";
 import type { Part } from "../element";
 import { shareWords } from "./summary";
@@ -185,7 +186,7 @@ export function chosen({ memory, account }: Entry): [string, string][] {
   const { headline, controls } = best;
   return [
     ["Chosen", controls.map(({ label, value }) => `${label} ${value}`).join(", ")],
-    ["Reached", `${headline.label}: ${headline.value} ${headline.unit}`.trim()],
+    ["Reached", figureWords(headline)],
     ["Of the best found", shareWords(best)],
   ];
 }

@@ -2,7 +2,8 @@
 import type { Account, Earlier, Entry, Mark } from "./entry";
 import type { LedgerFile } from "./file";
 import { h } from "../dom";
-import type { Gap, Value } from "../python/protocol";
+import type { Value } from "../python/protocol";
+import { figureWords, gapWords, shownIn } from "./numbers";
 import { fieldsOf, type Shown } from "./schema";
 
 const OF_EXERCISE = { none: "Not tried", predicted: "Tried", revealed: "Solution seen", done: "Solved" };
@@ -19,7 +20,7 @@ export function summaryOf(file: LedgerFile, entries: readonly Entry[], href: Hre
     table(
       `Chapter ${file.chapter}, ledger version ${file.schema_version}${engine}, site ${file.site_version}`,
       ["Decision", "Value"],
-      fieldsOf().map(([field, shown]) => [shown.title, words((file as unknown as Record<string, Value | null>)[field] ?? null, shown)]),
+      fieldsOf().map(([field, shown]) => [shown.title, words((file as unknown as Record<string, Value | null>)[field] ?? null, shown, said(entries))]),
     ),
     ...entries.flatMap((entry) => section(entry, href)),
   ];
@@ -53,9 +54,9 @@ function factsOf(account: Account): [string, string][] {
   const rows: [string, string | null][] = [
     ["Prediction", prediction],
     ["Gap", verdict && verdict.headline],
-    ["In numbers", verdict && gapWords(verdict.gap)],
+    ["In numbers", verdict && gapWords(verdict.gap, verdict.headline)],
     ["Final state", state || null],
-    ["Result", headline && `${headline.label}: ${amountOf(headline)}${failure ? `. ${failure}` : ""}`],
+    ["Result", headline && `${figureWords(headline)}${failure ? `. ${failure}` : ""}`],
   ];
   return rows.flatMap(([term, text]) => (text ? [[term, text] as [string, string]] : []));
 }
@@ -90,18 +91,9 @@ export function earlierWords({ attempts, first, revealed }: Earlier): string {
 /** How far a state is from the best that a search found, if one searched. */
 export const shareWords = ({ share }: Mark): string => (share === undefined ? "not known" : `${Math.round(100 * share)} %`);
 
-/** A number that matters with its unit, which it may lack. */
-const amountOf = ({ value, unit }: Mark["headline"]): string => (unit ? `${value} ${unit}` : value);
-
 function markWords({ at, headline, controls }: Mark): string {
   const when = new Date(at).toLocaleString("en-US", { dateStyle: "medium", timeStyle: "short" });
-  return `${headline.label}: ${amountOf(headline)} with ${controls.map(({ label, value }) => `${label} ${value}`).join(", ")}; ${when}`;
-}
-
-/** The gap as every act gives it; the sentence before it is the act's own and rounds as the act sees fit. */
-function gapWords({ answer, difference, factor }: Gap): string {
-  const signed = `${difference < 0 ? "−" : "+"}${round(Math.abs(difference))}`;
-  return `answer ${round(answer)}, ${signed} from the prediction${factor === null ? "" : `, factor ${round(factor)}`}`;
+  return `${figureWords(headline)} with ${controls.map(({ label, value }) => `${label} ${value}`).join(", ")}; ${when}`;
 }
 
 function judged(correct: boolean | null): string {
@@ -109,14 +101,16 @@ function judged(correct: boolean | null): string {
   return correct ? " ✓\u00a0right" : " ≠\u00a0not\u00a0so";
 }
 
-function words(value: Value | null, { unit = "", names = {} }: Shown): string {
+/** Where acts have shown numbers that they also write into the ledger's own fields. */
+const said = (entries: readonly Entry[]): string[] =>
+  entries.flatMap(({ memory, account }) => [memory?.best?.headline.value, account?.headline?.value, account?.prediction].flatMap((text) => text ?? []));
+
+function words(value: Value | null, { unit = "", names = {} }: Shown, texts: readonly string[]): string {
   if (value === null) return "not yet";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number") return `${round(value)} ${unit}`.trim();
+  if (typeof value === "number") return `${shownIn(value, ...texts)} ${unit}`.trim();
   return Object.hasOwn(names, value) ? (names[value] as string) : value;
 }
-
-const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
 
 function table(caption: string, head: string[], rows: string[][]): HTMLElement {
   return h(

@@ -16,6 +16,8 @@ export interface Gap {
   difference: number;
   /** The larger over the smaller; null where a ratio says nothing. */
   factor: number | null;
+  /** Of the question. Ledgers written before it was kept have none. */
+  unit?: Line;
 }
 /** Controls and their positions, in the words of the page. */
 export type Settings = {

@@ -1,0 +1,49 @@
+// How an account's numbers are written: with the digits that the act showed, and a figure before what is said of it.
+import type { Gap } from "./types";
+
+/** A number in a text; more digits than these no act shows. */
+const NUMBER = /\d[\d,]*(?:\.\d{1,9})?/g;
+
+/** To three digits: for what no text of the act says. */
+export const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+
+/** So many digits behind the point as the texts show of a number; null where none says it. Of two that say it, the finer counts. */
+function digitsIn(value: number, texts: readonly string[]): number | null {
+  const all = texts.flatMap((text) => text.match(NUMBER) ?? []);
+  const digits = all.flatMap((found) => {
+    const behind = found.split(".")[1]?.length ?? 0;
+    return Number(found.replaceAll(",", "")) === Number(Math.abs(value).toFixed(behind)) ? [behind] : [];
+  });
+  return digits.length ? Math.max(...digits) : null;
+}
+
+const fixed = (value: number, digits: number): string =>
+  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** A number as these texts show it. */
+export function shownIn(value: number, ...texts: string[]): string {
+  const digits = digitsIn(value, texts);
+  return digits === null ? round(value) : fixed(value, digits);
+}
+
+/** The answer as the act's sentence shows it, with its unit where the gap has one. */
+export const answerWords = ({ answer, unit }: Gap, headline: string): string => [shownIn(answer, headline), unit].filter(Boolean).join(" ");
+
+/** The gap in numbers. What is shown adds up: prediction and difference are the answer that is shown. */
+export function gapWords(gap: Gap, headline: string): string {
+  const { answer, difference, factor } = gap;
+  const digits = digitsIn(answer, [headline]);
+  // Binary fractions leave a last digit over.
+  const prediction = Number((answer - difference).toPrecision(12));
+  const behind = Math.max(digits ?? 0, String(prediction).split(".")[1]?.length ?? 0);
+  const far = digits === null ? difference : Number(answer.toFixed(digits)) - prediction;
+  const size = digits === null ? round(Math.abs(far)) : fixed(Math.abs(far), Math.min(behind, 9));
+  const signed = `${far < 0 ? "−" : "+"}${size}`;
+  return `answer ${answerWords(gap, headline)}, ${signed} from the prediction${factor === null ? "" : `, factor ${round(factor)}`}`;
+}
+
+/** A number that matters, in words: what its label says of it in brackets stands behind it. */
+export function figureWords({ label, value, unit }: { label: string; value: string; unit: string }): string {
+  const [, name = label, said = ""] = /^(.*?) (\(.*\))$/s.exec(label) ?? [];
+  return `${name}: ${[value, unit, said].filter(Boolean).join(" ")}`;
+}
