@@ -117,6 +117,9 @@ def test_of_parts_of_one_size_each_is_the_largest(name: str) -> None:
             for part in largest:
                 feedback: Any = act.check("serving", {"part": part}, state_of(act, 12, revealed=True, **setting))
                 assert feedback["part"]["correct"], (setting, part)
+            failure = audited(name, **setting)["failure"]
+            if failure and "take the most" in failure["what"]:
+                assert f"{' and '.join(audit.NAMES[part].lower() for part in largest)} take the most" in failure["what"]
             tied += 1
     assert tied or name == "edge"
 

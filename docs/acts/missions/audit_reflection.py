@@ -6,7 +6,7 @@ from math import isclose
 
 from explorable import live
 
-from .facts import Audit
+from .facts import Account, Audit
 
 RANGES = {"2": (0, 2), "4": (2, 4), "8": (4, 8), "16": (8, 16), "more": (16, float("inf"))}
 """How many times what serving needs."""
@@ -41,6 +41,12 @@ WHY = {
 }
 
 
+def largest(account: Account) -> tuple[str, ...]:
+    """The largest parts: in many settings the gradients are as large as the weights."""
+    most = max(account.parts.values())
+    return tuple(part for part, size in account.parts.items() if isclose(size, most))
+
+
 def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
     """One sentence with two blanks, judged for the reader's present setting."""
 
@@ -48,9 +54,7 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
         account = audit.account(state.controls)
         times = account.need / account.serving
         name = next(name for name, (low, high) in RANGES.items() if low <= times < high)
-        largest = max(account.parts.values())
-        # In many settings the gradients are as large as the weights: then both are right.
-        return {"times": name, "part": tuple(part for part, size in account.parts.items() if isclose(size, largest))}
+        return {"times": name, "part": largest(account)}
 
     used = {part for part in PARTS if part not in ENGINE or _divides(audit)}
     return (

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from explorable import live
 
-from ..missions.audit_reflection import reflections
+from ..missions.audit_reflection import largest, reflections
 from ..missions.audit_score import judged, score
 from ..missions.facts import Account, Audit, Setting, Track, position, start_of
 from ..missions.found import FOUND
@@ -230,13 +230,9 @@ def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) ->
         return live.Failure("Too slow", "It fits, and learns too little.", short, remedy)
     if account.fits:
         return live.Failure("It fits, and the mission refuses it", account.refused, _spare(track, account), remedy)
-    largest = max(account.parts, key=lambda part: account.parts[part])
+    most = " and ".join(NAMES[part].lower() for part in largest(account))
     alone = [NAMES[part].lower() for part, held in account.parts.items() if held > account.limit]
-    what = (
-        f"Alone too much: {', '.join(alone)}."
-        if alone
-        else f"No part alone is too much; {NAMES[largest].lower()} take the most."
-    )
+    what = f"Alone too much: {', '.join(alone)}." if alone else f"No part alone is too much; {most} take the most."
     excess = f"{_number(account.need / size)} {unit} are needed and there are {_number(account.limit / size)} {unit}."
     return live.Failure("Out of memory", what, excess, remedy)
 
