@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from explorable.measured.reported.data import load
+from explorable.measured.reported.table import off
+from explorable.measured.values.quantities import quantity
 from tests.explorable.measured.made import Site
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -103,3 +105,19 @@ def test_the_books_own_rows_are_complete() -> None:
     loaded = load(ROOT / "docs/measured/reported", ROOT)
     assert not loaded.defects
     assert len(loaded.rows) > 50
+
+
+@pytest.mark.parametrize(
+    ("value", "times", "said"),
+    [
+        ("2 s", 0.92, "8 % too fast"),
+        ("2 s", 1.5, "50 % too slow"),
+        ("2 token/s", 1.49, "49 % too fast"),
+        ("2 token/s", 0.9, "10 % too slow"),
+        ("2 GB", 1.1, "+10 %"),
+        ("2 s", 1.001, "+0 %"),
+    ],
+)
+def test_what_is_off_in_time_and_in_rate_is_said_in_one_way(value: str, times: float, said: str) -> None:
+    number, unit = value.split()
+    assert off(quantity(float(number), unit), times) == said

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import pint
+
 from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element, linked, scrolled
 from explorable.measured.reported.data import Reported, ReportedRows
@@ -96,8 +98,18 @@ def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element
     shown, origin = show(found.quantity, row.format), f"Computed by the engine: {row.engine}"
     href = links.to_reference(found.origin)
     made = linked(shown.glued, href, class_="il-number il-computed", title=origin)
-    off = format_number(100 * (shown.value / row.value - 1), "+.0f")
-    return element("td", made, class_=number), element("td", f"{off} %", class_=number)
+    return element("td", made, class_=number), element(
+        "td", _off(found.quantity, shown.value / row.value), class_=number
+    )
+
+
+def off(quantity: pint.Quantity[Any], times: float) -> str:
+    """By which share the engine is off; of a time and of a rate alike, whether it is too fast or too slow."""
+    share = f"{format_number(100 * (times - 1), '+.0f')} %"
+    power = float(str(quantity.dimensionality.get("[time]", 0)))
+    if not power or share.strip("+-−") == "0 %":
+        return share
+    return f"{share.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
 
 
 def _reported(row: Reported) -> Element:
