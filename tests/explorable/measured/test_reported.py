@@ -115,7 +115,7 @@ def test_the_books_own_rows_are_complete() -> None:
         ("2 token/s", 1.49, "49 % too fast"),
         ("2 token/s", 0.9, "10 % too slow"),
         ("2 GB", 1.1, "+10 %"),
-        ("2 s", 1.001, "+0 %"),
+        ("2 s", 1.001, "0 %"),
     ],
 )
 def test_what_is_off_in_time_and_in_rate_is_said_in_one_way(value: str, times: float, said: str) -> None:

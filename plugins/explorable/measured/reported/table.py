@@ -98,16 +98,15 @@ def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element
     shown, origin = show(found.quantity, row.format), f"Computed by the engine: {row.engine}"
     href = links.to_reference(found.origin)
     made = linked(shown.glued, href, class_="il-number il-computed", title=origin)
-    return element("td", made, class_=number), element(
-        "td", _off(found.quantity, shown.value / row.value), class_=number
-    )
+    gap = off(found.quantity, shown.value / row.value)
+    return element("td", made, class_=number), element("td", gap, class_=number)
 
 
 def off(quantity: pint.Quantity[Any], times: float) -> str:
     """By which share the engine is off; of a time and of a rate alike, whether it is too fast or too slow."""
     share = f"{format_number(100 * (times - 1), '+.0f')} %"
     power = float(str(quantity.dimensionality.get("[time]", 0)))
-    if not power or share.strip("+-−") == "0 %":
+    if not power or share.lstrip("+-−") == "0 %":
         return share
     return f"{share.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
 
