@@ -25,7 +25,7 @@ from explorable.shared.svg import embedded
 class Stop:
     """The run at the end of a page, as `story.py` computes it.
 
-    `expected` is the bill if steps take as long as those of published runs; `price` says what both count with.
+    `beside` is another bill, in words; `price` says what both count with.
     """
 
     page: str
@@ -37,7 +37,7 @@ class Stop:
     hours: float
     dollars: float
     fits: bool
-    expected: float = 0.0
+    beside: str = ""
     price: str = ""
 
 
@@ -72,8 +72,7 @@ def numbers(stops: Sequence[Stop], place: int) -> list[Number]:
         if name == MEMORY:
             remarks = [f"{'of' if now.fits else 'does not fit'} {now.limit:.1f} GB"]
         if name == BILL:
-            remarks += [f"expect ${now.expected:,.0f}"] if now.expected else []
-            remarks += [now.price] if now.price else []
+            remarks += [words for words in (now.beside, now.price) if words]
         found.append(Number(name, text, old, tuple(remarks)))
     return found
 

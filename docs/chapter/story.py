@@ -18,6 +18,8 @@ SEQUENCES = 1024
 NODE_USD_PER_HOUR = 28.0
 """What the node cost in July 2024, as reported with the run: github.com/karpathy/llm.c, discussion 677."""
 CARDS_OF_NODE = 8
+LOGGED_S = 2.75
+"""Seconds of a step in the public lines of the run's log, in the same discussion."""
 PRICE = f"at ${NODE_USD_PER_HOUR / CARDS_OF_NODE:.2f} a card and hour, as in 2024"
 """What every strip says under its bill."""
 
@@ -56,7 +58,7 @@ class Stop:
         mfu: Model FLOPs utilization.
         hours: For all steps.
         dollars: At the node's price, for the cards at work.
-        expected: The same where steps take as long as published runs lead one to expect.
+        beside: Another bill: what published runs lead one to expect, or at the end what the log says.
         price: That price in words.
     """
 
@@ -68,7 +70,7 @@ class Stop:
     mfu: float
     hours: float
     dollars: float
-    expected: float
+    beside: str
     price: str
 
     @property
@@ -92,6 +94,7 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
     step = job_time(run)
     hours = STEPS * step.total / 3600
     dollars = hours * settings["dp"] * NODE_USD_PER_HOUR / CARDS_OF_NODE
+    logged = STEPS * LOGGED_S / 3600 * NODE_USD_PER_HOUR
     expected = estimate(run).calibrated
     assert expected, "runs like this one are published"
     return Stop(
@@ -103,6 +106,8 @@ def _stop(page: str, settings: dict[str, Any]) -> Stop:
         mfu=step.mfu,
         hours=hours,
         dollars=dollars,
-        expected=dollars * expected.step_s.expected / step.total,
+        beside=f"by its log ${logged:,.0f}"
+        if page == "run"
+        else f"expect ${dollars * expected.step_s.expected / step.total:,.0f}",
         price=PRICE,
     )

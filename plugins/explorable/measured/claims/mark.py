@@ -17,7 +17,7 @@ from explorable.measured.markup import Links, element, linked
 
 MARK, QUIET = "il-checks", "il-checks--quiet"
 """The classes of a mark, and of one that is hidden until somebody asks for it."""
-EXPLAINED = " This mark: another text gives a different number. Press it before you quote either. Texts here: "
+EXPLAINED = " This mark: another text gives another number. Press it to see which holds, and why. Texts here: "
 """What a legend says, before the names of the texts."""
 DIFFERS: frozenset[Verdict] = frozenset({"contradicted", "refined"})
 """Verdicts of a claim whose number differs from ours."""

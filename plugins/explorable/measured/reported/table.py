@@ -103,9 +103,14 @@ def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element
 
 
 def off(quantity: pint.Quantity[Any], times: float) -> str:
-    """By which share the engine is off; of a time and of a rate alike, whether it is too fast or too slow."""
-    share = f"{format_number(100 * (times - 1), '+.0f')} %"
+    """By which share the engine is off. Of a rate it is that of the time, so that rows can be compared.
+
+    Args:
+        quantity: What the engine says.
+        times: How many times what was reported.
+    """
     power = float(str(quantity.dimensionality.get("[time]", 0)))
+    share = f"{format_number(100 * ((1 / times if power < 0 else times) - 1), '+.0f')} %"
     if not power or share.lstrip("+-−") == "0 %":
         return share
     return f"{share.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
