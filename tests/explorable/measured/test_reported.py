@@ -112,8 +112,8 @@ def test_the_books_own_rows_are_complete() -> None:
     [
         ("2 s", 0.92, "8 % too fast"),
         ("2 s", 1.5, "50 % too slow"),
-        ("2 token/s", 1.25, "20 % too fast"),
-        ("2 token/s", 0.8, "25 % too slow"),
+        ("2 token/s", 1.25, "+25 %, so 20 % too fast"),
+        ("2 token/s", 0.8, "−20 %, so 25 % too slow"),
         ("2 GB", 1.1, "+10 %"),
         ("2 s", 1.001, "0 %"),
     ],

@@ -103,17 +103,22 @@ def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element
 
 
 def off(quantity: pint.Quantity[Any], times: float) -> str:
-    """By which share the engine is off. Of a rate it is that of the time, so that rows can be compared.
+    """By which share the engine is off; of a rate also by which the time is, so that rows can be compared.
 
     Args:
         quantity: What the engine says.
         times: How many times what was reported.
     """
     power = float(str(quantity.dimensionality.get("[time]", 0)))
-    share = f"{format_number(100 * ((1 / times if power < 0 else times) - 1), '+.0f')} %"
-    if not power or share.lstrip("+-−") == "0 %":
-        return share
-    return f"{share.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
+    own, slower = _percent(times), _percent(1 / times if power < 0 else times)
+    if not power or slower.lstrip("+-−") == "0 %":
+        return own
+    said = f"{slower.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
+    return f"{own}, so {said}" if power < 0 else said
+
+
+def _percent(times: float) -> str:
+    return f"{format_number(100 * (times - 1), '+.0f')} %"
 
 
 def _reported(row: Reported) -> Element:
