@@ -6,6 +6,9 @@ const GAP_PX = 8;
 const SETTLED_MS = 5000;
 /** The share of the window, or of a part that is smaller, that has to be in view already. */
 const ENOUGH = 0.7;
+/** The shares of the window that may stay in view above the controls: about a third, and with a plan's number some more. */
+const MOST = 0.35;
+const MOST_WHOLE = 0.45;
 
 /** The look after the focus (`keepFocusVisible`). A document has one focus, and so one look. */
 let watch: AbortController | null = null;
@@ -85,17 +88,30 @@ function cutOff(box: HTMLElement, cover: number, away: number, room: number): nu
 }
 
 /** Tells the stylesheet how tall the controls are, which stay in view beside several charts, how tall the picture is with what
- * stands above it, and how much that is: on a narrow screen it stays in view over what one scrolls to. */
+ * stands above it, and what of it or of the table beside it scrolls away above a narrow screen's controls. What would still take
+ * too much of the window stays on the page. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
-  const [hand, stage, plot] = [find(scene, ".il-bench__hand"), slot(scene, "stage"), slot(scene, "plot")];
-  const watch = new ResizeObserver(() => {
+  const [hand, stage, beside] = [find(scene, ".il-bench__hand"), slot(scene, "stage"), scene.querySelector<HTMLElement>(".il-beside")];
+  const measure = (): void => {
     hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`);
     scene.style.setProperty("--il-stage-height", `${stage.offsetHeight}px`);
-    stage.style.setProperty("--il-lead", `${plot.getBoundingClientRect().top - stage.getBoundingClientRect().top}px`);
-  });
-  watch.observe(hand);
-  watch.observe(stage);
+    // A plan's number stays with its picture.
+    const whole = scene.querySelector(".il-suggestions") !== null;
+    keepShort(stage, slot(stage, "plot"), whole);
+    if (beside) keepShort(beside, beside.querySelector("thead") ?? beside, false);
+  };
+  const watch = new ResizeObserver(measure);
+  for (const part of [hand, stage, beside]) if (part) watch.observe(part);
+  window.addEventListener("resize", measure, { signal });
   signal.addEventListener("abort", () => watch.disconnect());
+}
+
+/** `core` and what lies below it stay in view, or `whole` of the part. */
+function keepShort(part: HTMLElement, core: Element, whole: boolean): void {
+  const { top, height } = part.getBoundingClientRect();
+  const lead = core.getBoundingClientRect().top - top;
+  part.style.setProperty("--il-lead", `${lead}px`);
+  part.toggleAttribute("data-tall", whole ? height > MOST_WHOLE * window.innerHeight : height - lead > MOST * window.innerHeight);
 }
 
 function scrollClear(target: HTMLElement, stage: HTMLElement): void {
