@@ -57,3 +57,10 @@ export function containKeys(host: HTMLElement, signal: AbortSignal): void {
     host.addEventListener(type, (event) => event.stopPropagation(), { signal });
   }
 }
+
+/** A finger that lands on a range and then scrolls the page has moved its handle too: `put` gets back what `stood` there. */
+export function unlessScrolled<T>(range: HTMLInputElement, stood: () => T, put: (before: T) => void): void {
+  let before = stood();
+  range.addEventListener("pointerdown", () => void (before = stood()));
+  range.addEventListener("pointercancel", () => put(before));
+}

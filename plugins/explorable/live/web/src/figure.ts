@@ -1,5 +1,5 @@
 // <live-figure>: a figure that moves. Every state was drawn while the site was built; this shows the one that is asked for.
-import { all, containKeys, find, h, putChildren, setText, slot } from "./dom";
+import { all, containKeys, find, h, putChildren, setText, slot, unlessScrolled } from "./dom";
 import type { Part } from "./element";
 
 /** A state: the picture inside its `svg`, what it shows in words, and label, value and unit of each reading. */
@@ -25,6 +25,7 @@ class Figure implements Part {
     const { signal } = this.#gone;
     containKeys(host, signal);
     slot(host, "controls").addEventListener("input", () => void this.#show(), { signal });
+    for (const slider of this.#controls) if (slider instanceof HTMLInputElement) unlessScrolled(slider, () => slider.value, (before) => moveTo(slider, before));
     this.#dragged(signal);
     // A browser that comes back to a page may have kept the controls and not the picture.
     if (this.#controls.some((control) => placeOf(control) !== defaultOf(control))) void this.#show();
@@ -96,9 +97,7 @@ class Figure implements Part {
       const x = ((clientX - box.left) / box.width) * this.#picture.viewBox.baseVal.width;
       const share = Math.min(1, Math.max(0, (x - left) / (right - left)));
       const value = String(Math.round(share * Number(slider.max)));
-      if (value === slider.value) return;
-      slider.value = value;
-      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      if (value !== slider.value) moveTo(slider, value);
     };
     const picture = slot(this.#host, "picture");
     picture.addEventListener(
@@ -112,6 +111,11 @@ class Figure implements Part {
     );
     picture.addEventListener("pointermove", (event) => picture.hasPointerCapture(event.pointerId) && follow(event), { signal });
   }
+}
+
+function moveTo(slider: HTMLInputElement, value: string): void {
+  slider.value = value;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 const radiosOf = (control: HTMLElement): HTMLInputElement[] => all<HTMLInputElement>(control, "input");

@@ -113,4 +113,17 @@ describe("a slider with a box for the number", () => {
     type("0", false);
     expect([length(), said()]).toEqual([8192, "A whole number from 64 to 131,072, please: 8,192 stands."]);
   });
+
+  test("a finger that scrolls the page over the slider moves nothing", () => {
+    type("4095");
+    const range = document.querySelector("[data-slider]") as HTMLInputElement;
+    const changed: unknown[] = [];
+    range.addEventListener("change", () => changed.push(length()));
+    range.dispatchEvent(new Event("pointerdown"));
+    range.value = "0";
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+    expect(length()).toBe(64);
+    range.dispatchEvent(new Event("pointercancel"));
+    expect([length(), boxed(), changed]).toEqual([4095, "4095", [4095]]);
+  });
 });

@@ -138,4 +138,18 @@ describe("the scale of a number", () => {
     asked.clear();
     expect([parts(form).scale.value, parts(form).box.value, parts(form).scale.getAttribute("aria-valuetext")]).toEqual(["0", "", "nothing yet"]);
   });
+
+  test.each(["12", "12.25", ""])("a finger that scrolls the page over the scale leaves %j as it was", (typed) => {
+    const { form, asked } = question(SCALE);
+    const { box, scale } = parts(form);
+    box.value = typed;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+    const [before, share] = [asked.held, scale.style.getPropertyValue("--il-share")];
+    scale.dispatchEvent(new Event("pointerdown"));
+    scale.value = "29.5";
+    scale.dispatchEvent(new Event("input", { bubbles: true }));
+    expect(asked.held).toBe(29.5);
+    scale.dispatchEvent(new Event("pointercancel"));
+    expect([box.value, asked.held, scale.style.getPropertyValue("--il-share")]).toEqual([typed, before, share]);
+  });
 });

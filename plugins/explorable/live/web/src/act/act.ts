@@ -226,7 +226,11 @@ class ActPart implements Part {
 
   #instrumentsMoved(): void {
     const instruments = this.#controls.read();
+    const { context, controls } = this.#memory;
+    const held = Object.keys(this.#moving).length > 0;
     this.#moving = {};
+    // A finger that scrolled the page over a slider moved nothing; the page may have followed it.
+    if (equal(instruments, { context, controls })) return held ? this.#answers.again() : undefined;
     this.#hint = false;
     const made = this.#bench.history ? changes(this.#memory.controls, instruments.controls) : [];
     const moves = made.reduce(withMove, this.#memory.moves);

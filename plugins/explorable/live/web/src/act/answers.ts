@@ -156,7 +156,12 @@ export class Answers {
   }
 
   refreshIfNeeded(): void {
-    if (this.visible && !this.#unread && !equal(this.#wanted(), this.#shown)) void this.#refresh();
+    if (!equal(this.#wanted(), this.#shown)) this.again();
+  }
+
+  /** Asks anew, also where the page may still show frames of another state. */
+  again(): void {
+    if (this.visible && !this.#unread) void this.#refresh();
   }
 
   /** The act has come: what is baked fades at once where it is not of the reader's state, or the address holds another. */

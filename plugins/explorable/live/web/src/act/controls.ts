@@ -1,5 +1,5 @@
 // The controls of an act as data: sliders, segmented radio groups and check boxes, read and set, and how each is called.
-import { all, setText } from "../dom";
+import { all, setText, unlessScrolled } from "../dom";
 import type { Value } from "../python/protocol";
 
 export interface RangeSpec {
@@ -129,6 +129,10 @@ class Slider {
     });
     input.addEventListener("input", () => this.#take(Number(input.value)));
     input.addEventListener("keydown", (event) => this.#key(event));
+    unlessScrolled(input, () => this.#value, (before) => {
+      this.set(before);
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    });
   }
 
   get name(): string {

@@ -1,5 +1,5 @@
 // The locked prediction: one choice or one number, dragged on the page's own scale or typed. No Python needed.
-import { find, setText, slot } from "../dom";
+import { find, setText, slot, unlessScrolled } from "../dom";
 import type { Value } from "../python/protocol";
 import { numberWords, NumberRange, radios, valueOf, words } from "./controls";
 
@@ -13,6 +13,7 @@ export class Question {
     this.#fieldset = slot(form, "question") as HTMLFieldSetElement;
     this.#scale?.addEventListener("input", () => this.hold(this.range?.snap(Number(this.#scale?.value)) ?? 0));
     this.#input?.addEventListener("input", () => this.#showOnScale());
+    if (this.#scale) unlessScrolled(this.#scale, () => this.#input?.value ?? "", (typed) => this.#putBack(typed));
     this.#showOnScale();
   }
 
@@ -63,6 +64,12 @@ export class Question {
     if (this.#input) this.#input.value = String(value);
     this.#showOnScale();
     this.#complain("");
+  }
+
+  #putBack(typed: string): void {
+    if (!this.#input) return;
+    this.#input.value = typed;
+    this.#input.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   /** The number that switches come to, each of which adds its part. */
