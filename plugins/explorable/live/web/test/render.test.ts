@@ -95,4 +95,10 @@ describe("reveal and reflection", () => {
     );
     expect(items.map((item) => item.textContent)).toEqual(["✓ 2× Right. Yes.", "≠ the GPU compresses Not so. No."]);
   });
+
+  test("answers that are not right any more say that the instruments moved", () => {
+    const lines = (correct: boolean, wereRight: boolean) => renderFeedback({ factor: { correct, why: "" } }, new Map([["factor", "2×"]]), wereRight).map((item) => item.textContent);
+    expect(lines(false, true)[0]).toMatch(/^You had it right. The instruments moved since/);
+    expect([lines(false, true).length, lines(true, true).length, lines(false, false).length]).toEqual([2, 1, 1]);
+  });
 });

@@ -199,7 +199,7 @@ export class Answers {
     const wanted = this.#wanted();
     const last = this.#unread || equal(this.#shown, wanted) ? null : lastShown(this.#act.name, this.#dependsOn(wanted));
     if (!last?.view || this.#computing) return;
-    for (const form of formsOf(this.#act.host)) this.#paint.feedback(form, last);
+    for (const form of formsOf(this.#act.host)) this.#paint.feedback(form, last, this.#act.memory().right);
     this.#paint.verdict(last);
     await this.#showView(last.view, wanted);
     if (!this.#stands(wanted) || this.#computing) return;

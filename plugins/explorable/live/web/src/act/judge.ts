@@ -93,6 +93,6 @@ export class Judge {
       this.#act.learn({ right: { ...right, [name]: Date.now() } });
       this.#act.apply();
     }
-    this.#paint.feedback(form, results);
+    this.#paint.feedback(form, results, right);
   }
 }

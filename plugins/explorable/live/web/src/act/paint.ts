@@ -107,11 +107,12 @@ export class Paint {
     if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
   }
 
-  feedback(form: HTMLFormElement, results: Results): void {
+  /** `right` names the reflections whose answers were right before. */
+  feedback(form: HTMLFormElement, results: Results, right: object = {}): void {
     const feedback = results.feedback.get(form.dataset.reflection ?? "");
     if (!feedback) return;
     const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
-    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
+    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen, Object.hasOwn(right, form.dataset.reflection ?? "")));
   }
 
   /** A new view is being computed: after a while what is shown fades, and says that it is of other settings, unless

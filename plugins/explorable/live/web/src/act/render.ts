@@ -101,9 +101,11 @@ export function renderVerdict(verdict: Verdict): Node[] {
   ];
 }
 
-/** One line per blank, in the order of the sentence. `chosen` gives the words of the reader's answer. */
-export function renderFeedback(feedback: Feedback, chosen: ReadonlyMap<string, string>): HTMLElement[] {
-  return [...chosen].flatMap(([blank, answer]) => {
+/** One line per blank, in the order of the sentence. `chosen` gives the words of the reader's answer. Answers that were right
+ * before and are not any more were not changed: the instruments were. */
+export function renderFeedback(feedback: Feedback, chosen: ReadonlyMap<string, string>, wereRight = false): HTMLElement[] {
+  const moved = wereRight && Object.values(feedback).some((blank) => !blank.correct);
+  const lines = [...chosen].flatMap(([blank, answer]) => {
     const verdict = feedback[blank];
     if (!verdict) return [];
     return h(
@@ -117,4 +119,5 @@ export function renderFeedback(feedback: Feedback, chosen: ReadonlyMap<string, s
       verdict.why ? ` ${verdict.why}` : "",
     );
   });
+  return moved ? [h("li", { "data-again": "" }, "You had it right. The instruments moved since, and this is judged again for where they stand now:"), ...lines] : lines;
 }
