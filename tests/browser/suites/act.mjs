@@ -159,6 +159,20 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
+  once("act: on a phone with twice the text size nothing that is pressed or typed into is cut off", async (all) => {
+    const { browser } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    await openAct(all);
+    await browser.of("html", (root) => (root.style.fontSize = "250%"));
+    const cut = await browser.eval(() =>
+      [...document.querySelectorAll(":is(live-act, live-snippet) :is(a, button, input, select, summary)")].flatMap((one) => {
+        const { left, right, width } = one.getBoundingClientRect();
+        return one.checkVisibility() && width > 1 && (left < 0 || right > innerWidth) ? [`${one.outerHTML.slice(0, 80)} lies from ${left} to ${right} px`] : [];
+      }),
+    );
+    assert.deepEqual(cut, []);
+  });
+
   full("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
