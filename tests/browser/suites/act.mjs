@@ -159,7 +159,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
-  once("act: on a phone with twice the text size nothing that is pressed or typed into is cut off", async (all) => {
+  once("act: on a phone with twice the text size nothing that is pressed is cut off, and on its side the chart stays beside the last lever", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openAct(all);
@@ -171,6 +171,10 @@ export function actTests({ everywhere, once, widely, full }) {
       }),
     );
     assert.deepEqual(cut, []);
+    await browser.of("html", (root) => root.style.removeProperty("font-size"));
+    await browser.resize(PHONE.height, PHONE.width);
+    await browser.of("live-act [data-choice='batch']", (lever) => lever.scrollIntoView({ block: "end", behavior: "instant" }));
+    await inSight(browser, "live-act [data-slot='plot']", ACT);
   });
 
   full("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
