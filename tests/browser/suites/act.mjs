@@ -159,10 +159,21 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
-  once("act: on a phone with twice the text size nothing that is pressed is cut off, and on its side the chart stays beside the last lever", async (all) => {
+  once("act: on a phone a wrong number and the lock move nothing, large text cuts off nothing that is pressed, and on its side the chart stays", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openAct(all);
+    const bench = () => browser.of("live-act .il-bench", (place) => Math.round(place.getBoundingClientRect().top + scrollY));
+    const before = await bench();
+    await browser.focus(answerBox);
+    await browser.type("1000");
+    await browser.press("Enter");
+    assert.match(await browser.text(lockNote), /out of range/);
+    assert.equal(await bench(), before);
+    await browser.press("Backspace", 2);
+    await browser.press("Enter");
+    await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
+    assert.equal(await bench(), before);
     await browser.of("html", (root) => (root.style.fontSize = "250%"));
     const cut = await browser.eval(() =>
       [...document.querySelectorAll(":is(live-act, live-snippet) :is(a, button, input, select, summary)")].flatMap((one) => {
