@@ -4,7 +4,7 @@ import { mount as defense } from "../src/ledger/defense";
 import { fileOf, ledgerIn } from "../src/ledger/file";
 import { linkTo } from "../src/ledger/link";
 import type { Part } from "../src/element";
-import { mount as ledger } from "../src/ledger/page";
+import { inOrder, mount as ledger } from "../src/ledger/page";
 import { entry } from "./ledger-kit";
 
 test("a name stays in this browser, enters the file that is downloaded, and no link", async () => {
@@ -27,6 +27,11 @@ test("a name stays in this browser, enters the file that is downloaded, and no l
   expect(await files.at(-1)?.text()).not.toContain("player");
   made.mockRestore();
   expect(JSON.stringify(fileOf([entry()]))).not.toContain("player");
+});
+
+test("acts stand in the order of the site, whenever they were played, and unknown ones last", () => {
+  const acts = inOrder(["race", "gone", "wall", "audit"].map((act) => entry({ act })), ["audit", "race", "wall"]);
+  expect(acts.map(({ act }) => act)).toEqual(["audit", "race", "wall", "gone"]);
 });
 
 /** Longer than a link takes to unfold. */

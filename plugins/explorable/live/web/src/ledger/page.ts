@@ -37,6 +37,7 @@ class LedgerPart implements Part {
   /** An act may have moved since the entry was written. */
   #homes: ReadonlyMap<string, string> = new Map();
   readonly #href: Href = (page, act) => siteUrl(this.#homes.get(act) ?? page);
+  readonly #ordered = (entries: readonly Entry[]): Entry[] => inOrder(entries, [...this.#homes.keys()]);
 
   constructor(host: HTMLElement) {
     const { signal } = this.#gone;
@@ -89,7 +90,7 @@ class LedgerPart implements Part {
 
   #show(): void {
     const entries = this.#ledger.entries();
-    this.#acts.replaceChildren(...summaryOf(fileOf(entries), entries, this.#href));
+    this.#acts.replaceChildren(...summaryOf(fileOf(entries), this.#ordered(entries), this.#href));
     const written = fitting(entries);
     URL.revokeObjectURL(this.#download.href);
     const file = { ...fileOf(written), ...(player() && { player: player() }) };
@@ -146,7 +147,7 @@ class LedgerPart implements Part {
       h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${names}. Yours is untouched.`),
       h("p", {}, close, " ", merge),
       h("p", { class: "il-help" }, "To merge takes its acts into yours. Where you played an act yourself, the newer version of the two stays."),
-      h("div", { class: "il-ledger__acts" }, ...summaryOf(fileOf(found), found, this.#href)),
+      h("div", { class: "il-ledger__acts" }, ...summaryOf(fileOf(found), this.#ordered(found), this.#href)),
     );
     this.#reads(true);
   }
@@ -189,6 +190,12 @@ class LedgerPart implements Part {
     this.#status.replaceChildren();
     this.#trouble.replaceChildren(text);
   }
+}
+
+/** Acts as the site orders them; what it does not have comes last. */
+export function inOrder(entries: readonly Entry[], order: readonly string[]): Entry[] {
+  const place = ({ act }: Entry): number => (order.includes(act) ? order.indexOf(act) : order.length);
+  return [...entries].sort((one, other) => place(one) - place(other));
 }
 
 function namesOf(entries: readonly Entry[]): string {
