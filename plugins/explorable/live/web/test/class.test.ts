@@ -56,6 +56,8 @@ test("an act without a prediction is left out", () => {
 test("files become one table and a picture for each act; what is no ledger is refused by name", async () => {
   const host = document.createElement("div");
   mount(host);
+  const offered = (): string[] => [...host.querySelectorAll<HTMLButtonElement>("button:not([hidden])")].map((button) => button.textContent);
+  expect(offered(), "nothing is read yet").toEqual([]);
   const input = host.querySelector("input") as HTMLInputElement;
   const files = [mine, other].map(({ name, entries }) => new File([textOf(fileOf(entries))], `${name}.json`));
   Object.defineProperty(input, "files", { value: [...files, new File(["{}"], "odd.json")] });
@@ -70,6 +72,9 @@ test("files become one table and a picture for each act; what is no ledger is re
   expect(host.querySelectorAll("circle").length).toBe(2);
   expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
+  expect(offered()).toEqual(["Download CSV", "Clear"]);
+  host.querySelectorAll("button")[1]?.click();
+  expect(offered()).toEqual([]);
 });
 
 test("a file that is larger than any ledger is refused by its size, and never read", async () => {

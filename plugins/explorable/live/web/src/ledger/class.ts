@@ -57,6 +57,9 @@ class ClassPart implements Part {
   readonly #trouble = h("div", { class: "il-trouble", role: "alert" });
   readonly #status = h("p", { class: "il-ledger__status", role: "status" });
   readonly #shown = h("div");
+  /** Where nothing is read there is nothing to save or to clear. */
+  readonly #clears = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Clear");
+  readonly #saves = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Download CSV");
   /** The acts in the order of the lab. */
   readonly #order: readonly string[];
 
@@ -64,12 +67,10 @@ class ClassPart implements Part {
     const { signal } = this.#gone;
     this.#order = (host.dataset.acts ?? "").split(" ");
     this.#file.addEventListener("change", () => void this.#read(), { signal });
-    const clear = h("button", { type: "button", class: "il-button il-button--quiet" }, "Clear");
-    clear.addEventListener("click", () => this.#clear(), { signal });
-    const save = h("button", { type: "button", class: "il-button il-button--quiet" }, "Download CSV");
-    save.addEventListener("click", () => this.#save(), { signal });
+    this.#clears.addEventListener("click", () => this.#clear(), { signal });
+    this.#saves.addEventListener("click", () => this.#save(), { signal });
     const choose = h("label", { class: "il-button il-ledger__import", for: this.#file.id }, "Choose files");
-    const bar = h("div", { class: "il-ledger__bar" }, h("span", { class: "il-ledger__file" }, this.#file, choose), save, clear);
+    const bar = h("div", { class: "il-ledger__bar" }, h("span", { class: "il-ledger__file" }, this.#file, choose), this.#saves, this.#clears);
     host.replaceChildren(bar, this.#trouble, this.#status, this.#shown);
   }
 
@@ -114,11 +115,14 @@ class ClassPart implements Part {
     this.#files.length = 0;
     this.#trouble.replaceChildren();
     this.#show();
+    // Its button goes with what it cleared.
+    this.#file.focus();
   }
 
   #show(): void {
     const hands = named(this.#files);
     const acts = playedBy(hands, this.#order);
+    for (const button of [this.#saves, this.#clears]) button.hidden = !hands.length;
     setText(this.#status, hands.length ? `${count(hands.length, "ledger")}, ${count(acts.length, "act")}.` : "");
     this.#shown.replaceChildren(...(hands.length ? [...acts.map(picture), table(hands, acts), ...acts.flatMap((act) => defended(hands, act))] : []));
   }
@@ -222,7 +226,8 @@ function axis({ title, answer, answered, unit, predictions }: Played): SVGElemen
     stacks.set(slice, height);
     return { x: 12 + ((WIDTH - 24) * slice) / SLICES, height };
   });
-  const tall = 26 + (DOT + 1) * Math.max(2, ...stacks.values());
+  // The answer's words have a line above the dots.
+  const tall = 36 + (DOT + 1) * Math.max(2, ...stacks.values());
   const base = tall - 18;
   const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${answered}`}.`;
   const svg = mark("svg", { viewBox: `0 0 ${WIDTH} ${tall}`, role: "img", "aria-label": said, class: "il-class__picture" });
