@@ -1,7 +1,7 @@
 // A grip on a chart's mark: it follows the pointer along one axis and says which value that is.
 //
 // It is for pointers and fingers only. Keyboard and screen reader have the control that it sets, and the page says the
-// result once the hand rests. A finger that moves across the grip's axis scrolls the page as ever.
+// result once the hand rests. A finger that begins on a grip drags it in any direction; beside it the page scrolls as ever.
 import type { Chart, Geometry } from "./chart";
 import { h } from "../dom";
 import type { HandleSpec } from "./specs";
