@@ -108,7 +108,7 @@ export function labTests({ once, widely, full, fully }) {
     const second = await needed(browser);
     await browser.waitFor(`${moveList} li`);
     await movesSay(browser, [`Precision FP32 → Mixed: ${first} → ${second} GB`]);
-    const above = await browser.of(undoButton, (button) => button.getBoundingClientRect().bottom <= document.querySelector('[data-slot="move-list"]').getBoundingClientRect().top);
+    const above = await browser.of(undoButton, (button) => button.getBoundingClientRect().bottom <= button.closest('[data-slot="moves"]').querySelector("ol").getBoundingClientRect().top);
     assert.ok(above, "a list that gets shorter does not move the button");
     await redrawn(browser, () => browser.click(undoButton));
     assert.equal(await needed(browser), first);
