@@ -170,7 +170,9 @@ export function actTests({ everywhere, once, widely, full }) {
     await browser.press("Enter");
     assert.match(await browser.text(lockNote), /out of range/);
     assert.equal(await bench(), before);
-    await browser.press("Backspace", 2);
+    await browser.press("Backspace", 4);
+    await browser.type("12,5");
+    assert.equal(await browser.of(answerBox, (box) => box.value), "12.5", "a comma is no reason to predict ten times as much");
     await browser.press("Enter");
     await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
     assert.equal(await bench(), before);

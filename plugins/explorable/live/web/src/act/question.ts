@@ -13,6 +13,7 @@ export class Question {
     this.#fieldset = slot(form, "question") as HTMLFieldSetElement;
     this.#scale?.addEventListener("input", () => this.hold(this.range?.snap(Number(this.#scale?.value)) ?? 0));
     this.#input?.addEventListener("input", () => this.#showOnScale());
+    this.#input?.addEventListener("beforeinput", withPoint);
     if (this.#scale) unlessScrolled(this.#scale, () => this.#input?.value ?? "", (typed) => this.#putBack(typed));
     this.#showOnScale();
   }
@@ -182,6 +183,15 @@ export class Question {
   get #button(): HTMLButtonElement {
     return find<HTMLButtonElement>(this.#form, '[data-action="lock"]');
   }
+}
+
+/** A browser whose language writes a decimal point drops a typed comma without a word, and 12,5 would be 125. Where thousands can
+ * be meant, the comma may stand between them. */
+function withPoint(event: InputEvent): void {
+  const box = event.target as HTMLInputElement;
+  if (!event.data?.includes(",") || Number(box.max) >= 1000 || (0.5).toLocaleString().includes(",")) return;
+  event.preventDefault();
+  document.execCommand("insertText", false, event.data.replace(",", "."));
 }
 
 function inRange(input: HTMLInputElement, value: number): boolean {
