@@ -118,7 +118,7 @@ export const stepsDone = (browser) =>
 export const trail = (browser, title) =>
   browser.eval((title) => {
     const links = [...document.querySelectorAll(".md-nav__link")].filter((link) => link.textContent?.includes(title));
-    return links.map((link) => link.querySelector(".il-trail")?.textContent).find(Boolean);
+    return links.map((link) => link.querySelector(".il-trail")?.textContent?.trim()).find(Boolean);
   }, title);
 
 /** @param {Browser} browser @param {import("../harness/locate.mjs").RoleLocator} locator */

@@ -36,11 +36,12 @@ export function markLinks(
     let mark = link.querySelector<HTMLElement>(".il-trail");
     if (!mark) {
       mark = h("span", { class: "il-trail" }, h("span", { class: "il-vh" }));
-      (link.querySelector(".md-ellipsis") ?? link).append(" ", mark);
+      (link.querySelector(".md-ellipsis") ?? link).append(mark);
     }
     mark.dataset.stage = stage;
     mark.title = WORDS[stage];
-    setText(mark.firstElementChild as Element, `(${WORDS[stage]})`);
+    // The space is for who hears it: one before the circle would be underlined.
+    setText(mark.firstElementChild as Element, ` (${WORDS[stage]})`);
   }
 }
 
