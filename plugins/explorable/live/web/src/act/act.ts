@@ -17,6 +17,7 @@ import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { Controls, type Instruments } from "./controls";
 import { changes, undo, withMove } from "./moves";
 import { Paint } from "./paint";
+import { keepPlace } from "./place";
 import { answered, nameOf, readBlanks } from "./reflections";
 import type { Results } from "./results";
 
@@ -48,6 +49,7 @@ class ActPart implements Part {
     this.#host = host;
     this.#name = host.dataset.name ?? "";
     const { signal } = this.#gone;
+    const putBack = keepPlace(host, this.#name, signal);
     this.#controls = new Controls(find(host, ".il-bench__hand"), host.dataset.onlyContext ?? "");
     this.#bench = new Bench(host, () => this.#undo(), signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
@@ -81,6 +83,7 @@ class ActPart implements Part {
     this.#answers = new Answers(asking, this.#charts, this.#paint, signal);
     this.#memory = this.#kept() ?? this.#memory;
     this.#apply();
+    putBack();
 
     this.#listen(signal);
     this.#unsubscribe = [

@@ -38,8 +38,16 @@ function stuck(scene: HTMLElement): HTMLElement | undefined {
   return all(scene, ".il-bench__stage, .il-beside").find((part) => getComputedStyle(part).position === "sticky");
 }
 
-/** Calls `look` when the page has scrolled or `stage` has another size: for a while, and until the reader does something. */
-function untilHandsMove(look: () => void, stage: HTMLElement): AbortController {
+/** Calls `look` now and whenever `part` has another size: for a while, and until the reader does something. */
+export function whileSettling(look: () => void, part: HTMLElement): void {
+  look();
+  watch?.abort();
+  watch = untilHandsMove(look, part, false);
+}
+
+/** Calls `look` when `stage` has another size or, with `scrolls`, the page has scrolled: for a while, and until the reader does
+ * something. */
+function untilHandsMove(look: () => void, stage: HTMLElement, scrolls = true): AbortController {
   const mine = new AbortController();
   const { signal } = mine;
   const sizes = new ResizeObserver(look);
@@ -51,7 +59,7 @@ function untilHandsMove(look: () => void, stage: HTMLElement): AbortController {
     // The reason of an abort remembers who called, and that would keep an act that is gone.
     if (watch === mine) watch = null;
   });
-  window.addEventListener("scroll", look, { signal, passive: true });
+  if (scrolls) window.addEventListener("scroll", look, { signal, passive: true });
   for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(kind, () => mine.abort(), { signal, passive: true, capture: true });
   return mine;
 }
