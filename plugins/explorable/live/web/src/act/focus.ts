@@ -95,18 +95,19 @@ function cutOff(box: HTMLElement, cover: number, away: number, room: number): nu
   return cover > 0 && top - away < cover && left > 0 && left <= room ? left : 0;
 }
 
-/** Tells the stylesheet how tall the controls are, which stay in view beside several charts, how tall the picture is with what
- * stands above it, and what of it or of the table beside it scrolls away above a narrow screen's controls. What would still take
- * too much of the window stays on the page. */
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts, what of the picture or of the table
+ * beside it scrolls away above a narrow screen's controls, and how tall the rest is. What would still take too much of the window
+ * stays on the page. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
   const [hand, stage, beside] = [find(scene, ".il-bench__hand"), slot(scene, "stage"), scene.querySelector<HTMLElement>(".il-beside")];
   const measure = (): void => {
     hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`);
-    scene.style.setProperty("--il-stage-height", `${stage.offsetHeight}px`);
     // A plan's number stays with its picture.
     const whole = scene.querySelector(".il-suggestions") !== null;
-    keepShort(stage, slot(stage, "plot"), whole);
-    if (beside) keepShort(beside, beside.querySelector("thead") ?? beside, false);
+    const pictured = keepShort(stage, slot(stage, "plot"), whole);
+    const tabled = beside ? keepShort(beside, beside.querySelector("thead") ?? beside, false) : 0;
+    const cover = stuck(scene);
+    scene.style.setProperty("--il-stage-height", `${cover === stage ? pictured : cover ? tabled : 0}px`);
   };
   const watch = new ResizeObserver(measure);
   for (const part of [hand, stage, beside]) if (part) watch.observe(part);
@@ -114,12 +115,14 @@ export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
   signal.addEventListener("abort", () => watch.disconnect());
 }
 
-/** `core` and what lies below it stay in view, or `whole` of the part. */
-function keepShort(part: HTMLElement, core: Element, whole: boolean): void {
+/** `core` and what lies below it stay in view, or `whole` of the part. Returns how tall that is. */
+function keepShort(part: HTMLElement, core: Element, whole: boolean): number {
   const { top, height } = part.getBoundingClientRect();
   const lead = core.getBoundingClientRect().top - top;
+  const stays = whole ? height : height - lead;
   part.style.setProperty("--il-lead", `${lead}px`);
-  part.toggleAttribute("data-tall", whole ? height > MOST_WHOLE * window.innerHeight : height - lead > MOST * window.innerHeight);
+  part.toggleAttribute("data-tall", stays > (whole ? MOST_WHOLE : MOST) * window.innerHeight);
+  return stays;
 }
 
 function scrollClear(target: HTMLElement, stage: HTMLElement): void {
