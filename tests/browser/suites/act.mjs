@@ -224,7 +224,7 @@ export function actTests({ everywhere, once, widely, full }) {
     }
   });
 
-  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all", async (all) => {
+  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all; and a reload keeps the place", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openAct(all);
@@ -246,6 +246,14 @@ export function actTests({ everywhere, once, widely, full }) {
     const where = `the chart ends at ${cover} px, the banner lies from ${box.top} to ${box.bottom}, the verdict from ${said.top} to ${said.bottom}`;
     assert.ok(box.top >= cover || box.bottom <= cover + 1, where);
     assert.ok(said.top >= cover && said.bottom <= PHONE.height, where);
+
+    const seen = () => browser.of("live-act .il-reflect", (part) => Math.round(part.getBoundingClientRect().top));
+    await browser.of("live-act .il-reflect", (part) => part.scrollIntoView({ block: "center", behavior: "instant" }));
+    const before = await seen();
+    await browser.reload();
+    await actReady(browser);
+    await browser.eval(rest);
+    assert.ok(Math.abs((await seen()) - before) <= 2, `after a reload the reader has before them what was there: at ${await seen()} px, before at ${before}`);
   });
 
   once("act: on a phone neither lock nor reveal of any act moves anything without a hand, nor does the peak", async (all) => {
