@@ -36,6 +36,7 @@ import { missionTests } from "./suites/missions.mjs";
 import { offlineTests } from "./suites/offline.mjs";
 import { ownWheelsTests } from "./suites/own_wheels.mjs";
 import { pageTests } from "./suites/pages.mjs";
+import { phoneTests } from "./suites/phone.mjs";
 import { planTests } from "./suites/plan.mjs";
 import { policyTests } from "./suites/policy.mjs";
 import { releaseTests } from "./suites/releases.mjs";
@@ -48,7 +49,7 @@ import { wrongNumberTests } from "./suites/wrong_number.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
-const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
+const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, phoneTests, labTests];
 const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, planTests, ceilingTests];
 const around = [pageTests, offlineTests, earlierSiteTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests, ownWheelsTests, wrongNumberTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];

@@ -70,7 +70,7 @@ async function rest() {
 }
 
 /** @param {import("../harness/browser.mjs").Browser} browser @param {string} what a selector @param {string} page */
-async function inSight(browser, what, page) {
+export async function inSight(browser, what, page) {
   const { top, bottom, height } = await browser.of(what, (element) => {
     const { top, bottom } = element.getBoundingClientRect();
     return { top, bottom, height: innerHeight };
@@ -157,37 +157,6 @@ export function actTests({ everywhere, once, widely, full }) {
         return Math.round(top("plot") - top("stage"));
       }, words);
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
-  });
-
-  once("act: on a phone a wrong number and the lock move nothing, large text cuts off nothing that is pressed, and on its side the chart stays", async (all) => {
-    const { browser } = all;
-    await browser.resize(PHONE.width, PHONE.height);
-    await openAct(all);
-    const bench = () => browser.of("live-act .il-bench", (place) => Math.round(place.getBoundingClientRect().top + scrollY));
-    const before = await bench();
-    await browser.focus(answerBox);
-    await browser.type("1000");
-    await browser.press("Enter");
-    assert.match(await browser.text(lockNote), /out of range/);
-    assert.equal(await bench(), before);
-    await browser.press("Backspace", 4);
-    await browser.type("12,5");
-    assert.equal(await browser.of(answerBox, (box) => box.value), "12.5", "a comma is no reason to predict ten times as much");
-    await browser.press("Enter");
-    await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
-    assert.equal(await bench(), before);
-    await browser.of("html", (root) => (root.style.fontSize = "250%"));
-    const cut = await browser.eval(() =>
-      [...document.querySelectorAll(":is(live-act, live-snippet) :is(a, button, input, select, summary)")].flatMap((one) => {
-        const { left, right, width } = one.getBoundingClientRect();
-        return one.checkVisibility() && width > 1 && (left < 0 || right > innerWidth) ? [`${one.outerHTML.slice(0, 80)} lies from ${left} to ${right} px`] : [];
-      }),
-    );
-    assert.deepEqual(cut, []);
-    await browser.of("html", (root) => root.style.removeProperty("font-size"));
-    await browser.resize(PHONE.height, PHONE.width);
-    await browser.of("live-act [data-choice='batch']", (lever) => lever.scrollIntoView({ block: "end", behavior: "instant" }));
-    await inSight(browser, "live-act [data-slot='plot']", ACT);
   });
 
   full("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
