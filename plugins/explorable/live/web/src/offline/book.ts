@@ -22,7 +22,7 @@ const BOOKS = 2;
 interface Book {
   name: string;
   cache: Cache;
-  /** When the last of its files had arrived. */
+  /** When the last of its files had arrived; later than every book that was there then, whatever the clock said. */
   at: number;
 }
 
@@ -35,7 +35,7 @@ export async function keptBooks(root: string): Promise<Book[]> {
       return { name, cache, at: Number(list?.headers.get("x-kept") ?? Number.NaN) };
     }),
   );
-  return found.filter(({ at }) => !Number.isNaN(at)).sort((one, other) => other.at - one.at);
+  return found.filter(({ at }) => Number.isSafeInteger(at)).sort((one, other) => other.at - one.at);
 }
 
 export async function keptContents(root: string): Promise<Contents | null> {
@@ -100,7 +100,9 @@ export async function keepBook(root: string, contents: Contents, moved: (bytes: 
     stop.abort();
     throw error;
   }
-  const list = { "content-type": "application/json", "x-kept": String(Date.now()) };
+  // A clock may have run ahead when a book before was kept: this one is the newest all the same.
+  const at = Math.max(Date.now(), ...(await keptBooks(root)).map((book) => book.at + 1));
+  const list = { "content-type": "application/json", "x-kept": String(at) };
   await cache.put(root + CONTENTS, new Response(JSON.stringify(contents), { headers: list }));
   // The release before stays for tabs that are still of it.
   const stay = (await keptBooks(root)).slice(0, BOOKS).map(({ name }) => name);

@@ -24,6 +24,8 @@ class Keeper {
   #rests = false;
   /** Counts the looks at what is there: what an older look finds is not shown. */
   #looks = 0;
+  /** The releases that came without the reader's asking: each once, whatever came of it. */
+  readonly #fetched = new Set<string>();
 
   constructor() {
     // Another tab, or the browser when it is short of room, may have thrown the book away meanwhile.
@@ -59,7 +61,9 @@ class Keeper {
       this.#show(`${there} of this book ${served ? "are" : "is"} in this browser, which is not enough to read without a network.`, ["Go on", () => void (served ? this.#keep(served) : this.#ask())], forget);
     }
     this.#rests = true;
-    if (whole && served && served.release !== whole.release) await this.#download(served, "A newer release arrives", "The newer release did not arrive, and the book of before stays");
+    if (!whole || !served || served.release === whole.release || this.#fetched.has(served.release)) return;
+    this.#fetched.add(served.release);
+    await this.#download(served, "A newer release arrives", "The newer release did not arrive, and the book of before stays");
   }
 
   async #ask(): Promise<void> {
