@@ -20,6 +20,9 @@ DATA = (".bib", ".json", ".toml", ".yml")
 TEMPLATES = (".html", ".svg")
 """Files of the theme that are part of pages."""
 
+CLASS = "<live-class"
+"""How a page begins to show what acts ask."""
+
 _CLAIMS = ("claim", "checked")
 """Roles by which a page speaks of claims, whose list leads back to it."""
 
@@ -46,8 +49,10 @@ class Sources:
         for page, text in texts.items():
             shown = scan(text)
             parts = [self.configuration.parent / included.file for included in shown.included]
+            folder = self.docs / self.live.acts_dir if self.live else self.docs
+            if self.live and CLASS in text:
+                parts.append(folder)
             if self.live and (acts := shown.named("act")):
-                folder = self.docs / self.live.acts_dir
                 parts += [*shared_files(folder), *(folder / Written.read(name).folder for name in acts)]
             if self.figures:
                 figures = self.docs / self.figures.figures

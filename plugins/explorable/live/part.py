@@ -61,6 +61,7 @@ class LivePart(Part):
         self._located.known |= CONSTRUCTS
         self._published: dict[str, Asset] = {}
         self._homes: dict[str, str] = {}
+        self._shown: dict[str, Written] = {}
         # Name -> how pages write it, or where it stands: a reader's ledger knows an act and an exercise by the name.
         self._acts: dict[str, Written] = {}
         self._exercises: dict[str, str] = {}
@@ -77,9 +78,11 @@ class LivePart(Part):
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
         """The programs, the schema of the readers' ledgers, and where each act is at home."""
         shown: dict[str, list[Page]] = {}
+        self._shown = {}
         for page in pages:
-            for name in scan(page.written).named("act"):
-                shown.setdefault(Written.read(name).name, []).append(page)
+            for written in map(Written.read, scan(page.written).named("act")):
+                shown.setdefault(written.name, []).append(page)
+                self._shown.setdefault(written.name, written)
         self._homes = {name: self._home(places) for name, places in shown.items()}
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}
@@ -230,6 +233,25 @@ class LivePart(Part):
         solution_url = self._publish("exercises", f"{name}-solution", "json", solution)
         baked = self.snippet(start)
         return render.exercise(sorted_out, reference.title, task_html, baked, snippet, tests_url, solution_url)
+
+    def asked(self, names: Sequence[str]) -> str:
+        """What these acts ask, for a page that shows the ledgers of a class."""
+        assert self._runner is not None
+        found: dict[str, dict[str, str]] = {}
+        for name in names:
+            if name not in self._shown:
+                self._defect(None, f"no page shows an act {name!r}", nearest(name, self._shown))
+                continue
+            try:
+                description = self._runner.act(self._shown[name]).description
+            except (LookupError, ActDefect):
+                continue  # The act's own page says it.
+            if question := description["question"]:
+                asks = {"question": question["prompt"], "unit": question["unit"]}
+                found[name] = {"title": description["title"], **asks}
+            else:
+                self._defect(None, f"the act {name!r} asks nothing", "A class compares predictions: leave it out")
+        return render.attribute(found)
 
     def stray(self, part: Fence) -> str:
         """Name a fence that belongs to no exercise."""

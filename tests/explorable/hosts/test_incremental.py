@@ -44,6 +44,7 @@ CONTROLS = (Control("high", "Height", (1, 2), ("one", "two"), 1),)
 PAGES = {
     "index.md": "# Home\n\nWords.\n",
     "lab/act.md": "# Act\n\n/// act | tiny-act\n///\n",
+    "lab/class.md": '# Class\n\n<live-class data-acts=""></live-class>\n',
     "chapter/one.md": "# One\n\nSee `{ref} tab-sizes` and the MFU.\n\n/// figure | bar\nA bar.\n///\n",
     "chapter/two.md": "# Two\n\n/// table | sizes\nSizes.\n\n| a | b |\n|---|---|\n| c | d |\n///\n",
     "chapter/three.md": "# Three\n\n> /// instrument | dot\n> ///\n",
@@ -120,7 +121,9 @@ def test_prose_rebuilds_its_page(server: Server) -> None:
 @pytest.mark.parametrize(
     ("edit", "pages"),
     [
-        pytest.param(lambda site: site.append("acts/tiny_act/act.py", "# Edited.\n"), {"lab/act"}, id="act"),
+        pytest.param(
+            lambda site: site.append("acts/tiny_act/act.py", "# Edited.\n"), {"lab/act", "lab/class"}, id="act"
+        ),
         pytest.param(lambda site: site.append("chapter/figures/bar.py", "# Edited.\n"), {"chapter/one"}, id="figure"),
         pytest.param(
             lambda site: site.append("chapter/figures/dot.py", "# Edited.\n"), {"chapter/three"}, id="instrument"

@@ -233,6 +233,20 @@ def test_the_folder_of_the_acts_is_not_published(built: Site) -> None:
     assert not (built.root / "site" / "acts").exists()
 
 
+def test_a_page_for_a_class_holds_what_its_acts_ask(with_act: Site) -> None:
+    site = with_act
+    site.write("acts/tiny_act/act.py", ACT.replace("How much?", 'How \\"much\\" & more?'))
+    element = '<live-class data-acts="tiny-act"></live-class>'
+    site.write("class.md", f"# C\n\n{element}\n\n    {element}\n")
+    assert site.build()
+    [asked] = re.findall(r'<live-class data-acts="tiny-act" data-asked="([^"]*)">', site.page("class/index.html"))
+    tiny = {"title": "The tiny act", "question": 'How "much" & more?', "unit": "GB"}
+    assert json.loads(html.unescape(asked)) == {"tiny-act": tiny}
+    site.write("class.md", '# C\n\n<live-class data-acts="tiny-act teeny-act"></live-class>\n')
+    assert not site.build()
+    assert site.messages == ["live: docs/class.md: no page shows an act 'teeny-act'. perhaps 'tiny-act' is meant."]
+
+
 def test_a_missing_charts_file_is_named(with_act: Site) -> None:
     site = with_act
     (site.root / "docs/acts/tiny_act/charts.py").unlink()

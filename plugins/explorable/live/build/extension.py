@@ -28,6 +28,7 @@ _ACT = re.compile(r'<!--.*?-->|<div data-live-act="(\d+)">(.*?)<div data-live-ac
 _EXERCISE = re.compile(
     r'<!--.*?-->|<div data-live-exercise="(\d+)">(.*?)<div data-live-exercise-end="\1"></div>\s*</div>', re.DOTALL
 )
+_CLASS = re.compile(r'<!--.*?-->|(<live-class\b[^>]*? data-acts="([^"]*)")', re.DOTALL)
 _PART = re.compile(r'<!--.*?-->|<div data-live-part="(\d+)"></div>', re.DOTALL)
 
 
@@ -68,6 +69,9 @@ class Renderer(Protocol):
 
     def exercise(self, reference: ExerciseReference, parts: Sequence[Fence], task_html: str) -> str:
         """The HTML of an exercise with these fences, whose block had besides the content `task_html`."""
+
+    def asked(self, names: Sequence[str]) -> str:
+        """What acts ask, as an attribute's value: a page for a class believes no reader's file in that."""
 
     def stray(self, part: Fence) -> str:
         """What stands in place of an exercise's fence that is in no exercise."""
@@ -148,7 +152,7 @@ class _Render(Postprocessor):
         self._renderer = renderer
 
     def run(self, text: str) -> str:
-        text = _ACT.sub(self._act, _SNIPPET.sub(self._snippet, text))
+        text = _CLASS.sub(self._class, _ACT.sub(self._act, _SNIPPET.sub(self._snippet, text)))
         return _PART.sub(self._stray, _EXERCISE.sub(self._exercise, text))
 
     def _snippet(self, match: re.Match[str]) -> str:
@@ -167,6 +171,9 @@ class _Render(Postprocessor):
         parts = [self._found.parts[int(found[1])] for found in _PART.finditer(match[2]) if found[1] is not None]
         task = _PART.sub(lambda found: "" if found[1] else found[0], match[2]).strip()
         return self._renderer.exercise(self._found.exercises[int(match[1])], parts, task)
+
+    def _class(self, match: re.Match[str]) -> str:
+        return match[0] if match[1] is None else f'{match[1]} data-asked="{self._renderer.asked(match[2].split())}"'
 
     def _stray(self, match: re.Match[str]) -> str:
         return match[0] if match[1] is None else self._renderer.stray(self._found.parts[int(match[1])])

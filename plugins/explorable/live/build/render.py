@@ -52,6 +52,11 @@ def snippet(
     )
 
 
+def attribute(value: Any) -> str:
+    """JSON as the value of an attribute in double quotes."""
+    return str(escape(json.dumps(value, ensure_ascii=False)))
+
+
 def python_html(source: str) -> str:
     """Python code, highlighted."""
     return str(highlight(source, PythonLexer(), HtmlFormatter(cssclass="highlight", wrapcode=True)))

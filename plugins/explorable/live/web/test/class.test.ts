@@ -4,18 +4,21 @@ import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
 import { fileName, fileOf, MOST_CHARACTERS, textOf } from "../src/ledger/file";
 import { account, defended, entry, memory } from "./ledger-kit";
 
+/** What the build says of the act. */
+const ASKED = { "mfu-gap": { title: "The MFU Gap", question: "What part of the time?", unit: "%" } };
+
 const mine = { name: "Ada", entries: [entry()] };
 const other = { name: "Bob", entries: [entry({ memory: { ...memory, prediction: 40 }, account: { ...account, prediction: "40 %", verdict: null } })] };
 
 test("the predictions of an act come together, with the answer that one of them has seen", () => {
-  const [played, ...more] = playedBy([other, mine]);
+  const [played, ...more] = playedBy([other, mine], [], ASKED);
   expect(more).toEqual([]);
   expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35, unit: " %" });
 });
 
 test("a number in another unit answers an earlier question of its act: it is told in its own words", () => {
   const old = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 350 }, account: { ...account, prediction: "350 MB" } })] };
-  const acts = playedBy([mine, old]);
+  const acts = playedBy([mine, old], [], ASKED);
   expect(acts[0]).toMatchObject({ predictions: [75], answer: 35, unit: " %" });
   expect([...(acts[0]?.chosen ?? [])]).toEqual([["350 MB", 1]]);
   expect(csvOf([mine, old], acts).split("\r\n").slice(1, 3).map((line) => line.split(",").slice(2, 4))).toEqual([['"75 %"', '"35 %"'], ['"350 MB"', '""']]);
@@ -55,6 +58,7 @@ test("an act without a prediction is left out", () => {
 
 test("files become one table and a picture for each act; what is no ledger is refused by name", async () => {
   const host = document.createElement("div");
+  host.dataset.asked = JSON.stringify(ASKED);
   mount(host);
   const offered = (): string[] => [...host.querySelectorAll<HTMLButtonElement>("button:not([hidden])")].map((button) => button.textContent);
   expect(offered(), "nothing is read yet").toEqual([]);
@@ -110,6 +114,64 @@ test("the acts stand in the order of the lab, whoever played what first", () => 
   expect(acts.map(({ act }) => act)).toEqual(["optimizer-memory-tax", "mfu-gap", "of-another-site"]);
 });
 
+/** What the page shows of these files. */
+async function shownOf(asked: object, ...files: [name: string, entries: ReturnType<typeof entry>[]][]): Promise<HTMLElement> {
+  const host = document.createElement("div");
+  host.dataset.asked = JSON.stringify(asked);
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  Object.defineProperty(input, "files", { value: files.map(([name, entries]) => new File([textOf(fileOf(entries))], `${name}.json`)) });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll(".il-table tbody tr").length).toBeGreaterThanOrEqual(files.length);
+  return host;
+}
+
+/** A file that speaks for the class: it has another title, question, unit and answer, and turns the text behind it. */
+const SLY = "\u202eThe answer is 99";
+const sly = entry({
+  account: {
+    ...account,
+    title: `${SLY}, says the title`,
+    question: `${SLY}, says the question`,
+    prediction: "75 % (the answer is 99 %)",
+    verdict: { correct: true, headline: "99", gap: { answer: 99, difference: 0, factor: 1, unit: `% ${SLY}` } },
+  },
+});
+
+test("a file that comes first changes neither title, question and unit of an act nor the answer of the others", async () => {
+  const host = await shownOf(ASKED, ["Sly", [sly]], ["Ada", mine.entries], ["Bob", other.entries]);
+  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median 57.5 %.");
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
+  expect(host.querySelector("li")?.textContent).toBe("“75 % (the answer is 99 %)” 1 ●");
+  expect(host.querySelector("li > bdi")).not.toBeNull();
+  expect(host.textContent).not.toContain(SLY);
+  expect([...host.querySelectorAll("thead th")].map((cell) => cell.textContent)).toEqual(["Ledger", "The MFU Gap"]);
+});
+
+test("where files differ in the answer none is drawn, that is said, and each has its own in the CSV", async () => {
+  const wrong = entry({ account: { ...account, verdict: { correct: true, headline: "99", gap: { answer: 99, difference: 0, factor: 1, unit: "%" } } } });
+  const host = await shownOf(ASKED, ["Sly", [wrong]], ["Ada", mine.entries], ["Eve", mine.entries]);
+  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median 75 %. The files differ in the answer: 99 % in 1, 35 % in 2.");
+  expect(host.querySelector("svg")?.textContent).not.toContain("answer");
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).not.toContain("answer");
+  const hands = [{ name: "Sly", entries: [wrong] }, mine, other];
+  const lines = csvOf(hands, playedBy(hands, [], ASKED)).split("\r\n").slice(1, 4);
+  expect(lines.map((line) => line.split(",")[3])).toEqual(['"99 %"', '"35 %"', '""']);
+});
+
+test("an act that the build does not know is told in the words of a file, which stand apart and are said to be its words", async () => {
+  const host = await shownOf({}, ["\u202eSly", [sly]], ["Ada", mine.entries]);
+  const caption = host.querySelector("figcaption");
+  expect(caption?.querySelector("strong")?.textContent).toBe("mfu-gap");
+  expect(caption?.textContent).toBe(
+    `mfu-gap is no act of this site. The file of \u202eSly calls it “${SLY}, says the title” and asks “${SLY}, says the question”. Median 75 %.`,
+  );
+  // Outside of what is isolated nothing turns the text.
+  for (const foreign of host.querySelectorAll("bdi")) foreign.remove();
+  expect(host.textContent).not.toContain("\u202e");
+  expect([...host.querySelectorAll("[aria-label]")].map((one) => one.getAttribute("aria-label")).join("")).not.toContain("\u202e");
+});
+
 test("the median of an even number of predictions is the mean of the two in the middle", () => {
   expect(median([40, 1, 3])).toBe(3);
   expect(median([40, 1, 3, 4])).toBe(3.5);
@@ -126,18 +188,18 @@ test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a"])("a name that
   expect(line?.startsWith(`"'`)).toBe(true);
 });
 
-test.each(["x;=1+1;y", 'x;"=1+1";y', "x\t=1+1\ty", "x\n=1+1", "x\r\n@a"])("a title is one cell also where lines are divided at semicolons or tabs: %j", (title) => {
-  const sly = { name: "Ada", entries: [entry({ account: { ...account, title } })] };
+test.each(["x;=1+1;y", 'x;"=1+1";y', "x\t=1+1\ty", "x\n=1+1", "x\r\n@a"])("a prediction is one cell also where lines are divided at semicolons or tabs: %j", (prediction) => {
+  const sly = { name: "Ada", entries: [entry({ account: { ...account, prediction } })] };
   const lines = csvOf([sly], playedBy([sly])).split("\r\n");
   expect(lines).toHaveLength(3);
   expect(lines.join("")).not.toMatch(/[;\t\r\n]/);
-  expect(lines[1]).toMatch(/^"Ada","x[ ,]/);
+  expect(lines[1]).toMatch(/^"Ada","mfu-gap","x[ ,]/);
 });
 
 test("a spreadsheet gets a line for each reader and act, and no formula", () => {
   const before = { attempts: 2, first: "-1 %", revealed: true };
   const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };
-  const [head, line, end] = csvOf([sly], playedBy([sly])).split("\r\n");
+  const [head, line, end] = csvOf([sly], playedBy([sly], [], ASKED)).split("\r\n");
   expect(head?.split(",")).toHaveLength(9);
   expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","3",""`);
   expect(end).toBe("");

@@ -1,4 +1,7 @@
 // <live-class>: the ledgers of many readers side by side, with a picture of what they predicted in each act. Nothing is kept.
+//
+// Whoever wrote a file is unknown. So what an act is called, what it asks and in which unit stands here as the build says it, and an
+// answer where all files that have one agree. What else a file says is told as its words, and changes the direction of no other text.
 import { bookId } from "../release";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
@@ -29,14 +32,27 @@ export function named(files: readonly Read[]): Hand[] {
   });
 }
 
+/** What the build says of an act: `title`, `question` and `unit`. */
+export interface Asked {
+  title: string;
+  question: string;
+  unit: string;
+}
+
 /** An act that somebody has played, with everybody's predictions: numbers in one unit, or how many chose which words. */
 interface Played {
   act: string;
   title: string;
   question: string;
+  /** What a file says of an act that the build does not know. */
+  quoted: { name: string; title: string; question: string } | null;
+  /** The answer, where all ledgers that have one agree. */
   answer: number | null;
   /** The answer as the act showed it, with its unit. */
   answered: string;
+  /** All answers, as `answered`, with the number and how many ledgers have it. */
+  answers: Map<string, { answer: number; ledgers: number }>;
+  /** Behind a number, with the space between. */
   unit: string;
   predictions: number[];
   chosen: Map<string, number>;
@@ -46,6 +62,8 @@ interface Played {
 const SLICES = 36;
 const WIDTH = 360;
 const DOT = 8;
+/** A unit of an act that the build does not know: short, without numbers and without marks that nobody sees. */
+const UNIT = /^[^\d\p{Cf}]{0,20}$/u;
 const SVG = "http://www.w3.org/2000/svg";
 
 export const mount = (host: HTMLElement): Part => new ClassPart(host);
@@ -62,10 +80,12 @@ class ClassPart implements Part {
   readonly #saves = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Download CSV");
   /** The acts in the order of the lab. */
   readonly #order: readonly string[];
+  readonly #asked: Readonly<Record<string, Asked>>;
 
   constructor(host: HTMLElement) {
     const { signal } = this.#gone;
     this.#order = (host.dataset.acts ?? "").split(" ");
+    this.#asked = JSON.parse(host.dataset.asked ?? "{}") as Record<string, Asked>;
     this.#file.addEventListener("change", () => void this.#read(), { signal });
     this.#clears.addEventListener("click", () => this.#clear(), { signal });
     this.#saves.addEventListener("click", () => this.#save(), { signal });
@@ -99,13 +119,13 @@ class ClassPart implements Part {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    this.#trouble.replaceChildren(...refused.map((line) => h("p", {}, line)));
+    this.#trouble.replaceChildren(...refused.map((line) => h("p", {}, seen(line))));
     this.#show();
   }
 
   #save(): void {
     const hands = named(this.#files);
-    const address = URL.createObjectURL(new Blob([csvOf(hands, playedBy(hands, this.#order))], { type: "text/csv" }));
+    const address = URL.createObjectURL(new Blob([csvOf(hands, playedBy(hands, this.#order, this.#asked))], { type: "text/csv" }));
     h("a", { href: address, download: fileName(`${bookId()}-class`, "", "csv") }).click();
     // The download begins after this; a minute is long enough for it to have begun.
     window.setTimeout(() => URL.revokeObjectURL(address), 60_000);
@@ -121,7 +141,7 @@ class ClassPart implements Part {
 
   #show(): void {
     const hands = named(this.#files);
-    const acts = playedBy(hands, this.#order);
+    const acts = playedBy(hands, this.#order, this.#asked);
     for (const button of [this.#saves, this.#clears]) button.hidden = !hands.length;
     setText(this.#status, hands.length ? `${count(hands.length, "ledger")}, ${count(acts.length, "act")}.` : "");
     this.#shown.replaceChildren(...(hands.length ? [...acts.map(picture), table(hands, acts), ...acts.flatMap((act) => defended(hands, act))] : []));
@@ -129,56 +149,95 @@ class ClassPart implements Part {
 }
 
 /** The acts of all ledgers in this order; those that it does not have come last, as they come first in the ledgers. */
-export function playedBy(hands: readonly Hand[], order: readonly string[] = []): Played[] {
+export function playedBy(hands: readonly Hand[], order: readonly string[] = [], asked: Readonly<Record<string, Asked>> = {}): Played[] {
   const place = ({ act }: Played): number => (order.includes(act) ? order.indexOf(act) : order.length);
-  return collected(hands).sort((one, other) => place(one) - place(other));
+  return collected(hands, asked).sort((one, other) => place(one) - place(other));
 }
 
-function collected(hands: readonly Hand[]): Played[] {
+function collected(hands: readonly Hand[], asked: Readonly<Record<string, Asked>>): Played[] {
   const found = new Map<string, Played>();
-  for (const { act, memory, account } of hands.flatMap((hand) => hand.entries)) {
-    if (memory?.prediction === null || memory === null) continue;
-    const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, answered: "", unit: "", predictions: [], chosen: new Map() };
-    const played = found.get(act) ?? none;
-    const said = account?.prediction ?? String(memory.prediction);
-    add(played, memory.prediction, said, account?.verdict ?? null);
-    found.set(act, played);
+  for (const { name, entries } of hands) {
+    for (const { act, memory, account } of entries) {
+      if (memory === null || memory.prediction === null) continue;
+      const known = Object.hasOwn(asked, act) ? asked[act] : undefined;
+      const played = found.get(act) ?? fresh(act, known, { name, title: account?.title ?? "", question: account?.question ?? "" });
+      add(played, memory.prediction, account);
+      found.set(act, played);
+    }
   }
-  return [...found.values()];
+  return [...found.values()].map(agreed);
 }
 
-/** A choice may stand for a number; what was chosen are its words. So it is with a number in another unit than that of those
- * before: it answers an earlier question of the act. */
-function add(played: Played, prediction: Value, said: string, verdict: Account["verdict"]): void {
-  const number = typeof prediction === "number" && said.startsWith(String(prediction)) ? prediction : null;
-  const unit = number === null ? played.unit : said.slice(String(number).length);
-  const same = !played.predictions.length || unit === played.unit;
-  if (number !== null && same) {
+function fresh(act: string, known: Asked | undefined, quoted: NonNullable<Played["quoted"]>): Played {
+  const { title, question, unit } = known ?? { title: act, question: "", unit: "" };
+  const none = { answer: null, answered: "", answers: new Map(), predictions: [], chosen: new Map() };
+  return { act, title, question, quoted: known ? null : quoted, unit: unit && ` ${unit}`, ...none };
+}
+
+interface Said {
+  /** The prediction in the reader's words. */
+  said: string;
+  /** The number, where it is one in the act's unit, and the unit behind it. */
+  number: number | null;
+  unit: string;
+  /** Whether it is a prediction of what the act asks now, as far as one can know. */
+  same: boolean;
+  /** The answer, and how the act showed it. */
+  answer: [words: string, answer: number] | null;
+}
+
+/** What stands behind the number that is predicted; null where the words do not begin with it. */
+const behindNumber = (prediction: Value, said: string): string | null =>
+  typeof prediction === "number" && said.startsWith(String(prediction)) ? said.slice(String(prediction).length) : null;
+
+/** What a ledger says of a prediction. A choice may stand for a number; what was chosen are its words. So it is with a number in
+ * another unit than that of the act, or of those before: it answers an earlier question of the act. */
+function saidIn(played: Played, prediction: Value, account: Account | null): Said {
+  const said = account?.prediction ?? String(prediction);
+  const behind = behindNumber(prediction, said);
+  const first = played.quoted !== null && !played.predictions.length;
+  const fits = behind !== null && (first ? UNIT.test(behind) : behind === played.unit);
+  const same = behind === null || fits;
+  const unit = fits ? behind : played.unit;
+  const { gap, headline } = account?.verdict ?? {};
+  // Ledgers of earlier versions have the unit in the prediction alone.
+  const found = gap?.unit ?? unit.trim();
+  const taken = same && (played.quoted && !fits ? UNIT.test(found) : found === unit.trim());
+  return { said, number: fits ? (prediction as number) : null, unit, same, answer: gap && taken ? [answerWords({ ...gap, unit: found }, headline ?? ""), gap.answer] : null };
+}
+
+function add(played: Played, prediction: Value, account: Account | null): void {
+  const { said, unit, number, answer } = saidIn(played, prediction, account);
+  if (number === null) played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
+  else {
     played.predictions.push(number);
     played.unit = unit;
-  } else {
-    played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
   }
-  if (!same || !verdict || played.answer !== null) return;
-  const { gap, headline } = verdict;
-  played.answer = gap.answer;
-  // Ledgers of earlier versions have the unit in the prediction alone.
-  played.answered = `${answerWords(gap, headline)}${gap.unit === undefined ? unit : ""}`;
+  if (!answer) return;
+  const [words, value] = answer;
+  const ledgers = (played.answers.get(words)?.ledgers ?? 0) + 1;
+  played.answers.set(words, { answer: value, ledgers });
+}
+
+/** With the answer, if there is one and no other. */
+function agreed(played: Played): Played {
+  const [first, ...others] = played.answers;
+  return first && !others.length ? { ...played, answered: first[0], answer: first[1].answer } : played;
 }
 
 /** What everybody predicted and found, a line for each reader and act. */
 export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
   const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "hints", "share of the best in %"];
-  const lines = acts.flatMap(({ act, title, answered, unit }) =>
+  const lines = acts.flatMap((played) =>
     hands.flatMap(({ name, entries }) => {
-      const entry = entries.find((one) => one.act === act);
-      if (!entry?.memory || entry.memory.prediction === null) return [];
-      const { memory, account } = entry;
-      const said = account?.prediction ?? String(memory.prediction);
+      const entry = entries.find((one) => one.act === played.act);
+      const { memory = null, account = null } = entry ?? {};
+      if (memory === null || memory.prediction === null) return [];
+      const { said, same, answer } = saidIn(played, memory.prediction, account);
+      const found = answer?.[0] ?? (same && !account?.verdict ? played.answered : "");
       const { attempts = 0, first = said } = memory.earlier ?? {};
       const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
-      const found = said.endsWith(unit) ? answered : "";
-      return [[name, title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
+      return [[name, played.title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
     }),
   );
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
@@ -200,18 +259,32 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** A file's words: whatever they hold, the text around them keeps its direction. */
+const own = (text: string): HTMLElement => h("bdi", {}, text);
+
+/** A file's words where no element can stand around them: without the marks that turn the direction of text. */
+const seen = (text: string): string => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+
 function picture(played: Played): HTMLElement {
-  const { title, question, predictions, chosen, unit } = played;
+  const { title, question, quoted, predictions, chosen, answers, unit } = played;
+  const asks = quoted ? quotation(quoted) : [` ${question}`];
   const middle = predictions.length ? ` Median ${round(median(predictions))}${unit}.` : "";
+  const differ = answers.size > 1 ? ` The files differ in the answer: ${[...answers].map(([words, { ledgers }]) => `${words} in ${ledgers}`).join(", ")}.` : "";
   const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(chosen)] : [])];
-  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ` ${question}${middle}`), ...shown);
+  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ...asks, `${middle}${differ}`), ...shown);
+}
+
+/** An act that the build does not know has the words of the first file that has it, said to be its words. */
+function quotation({ name, title, question }: NonNullable<Played["quoted"]>): (Node | string)[] {
+  const said = [...(title ? [" calls it “", own(title), "”"] : []), ...(title && question ? [" and"] : []), ...(question ? [" asks “", own(question), "”"] : [])];
+  return [" is no act of this site.", ...(said.length ? [" The file of ", own(name), ...said, "."] : [])];
 }
 
 /** Which words were chosen how often, a dot for each reader. */
 function tally(chosen: Played["chosen"]): HTMLElement {
   const most = [...chosen].sort(([, one], [, other]) => other - one);
   const dots = (number: number): HTMLElement => h("span", { class: "il-class__dots", "aria-hidden": "true" }, "●".repeat(number));
-  return h("ul", { class: "il-class__tally" }, ...most.map(([words, number]) => h("li", {}, `${words} ${number} `, dots(number))));
+  return h("ul", { class: "il-class__tally" }, ...most.map(([words, number]) => h("li", {}, "“", own(words), `” ${number} `, dots(number))));
 }
 
 /** A dot for each prediction over one axis, the answer as a line. */
@@ -252,7 +325,7 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
     const earlier = entry?.memory?.earlier;
     const gap = account?.verdict ? `${account.verdict.correct ? "✓" : "≠"} ` : "";
     const before = earlier ? ` (${earlierWords(earlier)})` : "";
-    return h("td", {}, account?.prediction ? `${gap}${account.prediction}${before}` : "–");
+    return account?.prediction ? h("td", {}, gap, own(account.prediction), own(before)) : h("td", {}, "–");
   };
   const head = ["Ledger", ...acts.map(({ title }) => title)];
   return h(
@@ -263,7 +336,7 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
       { class: "il-table" },
       h("caption", {}, "Everybody's predictions. ✓ right, ≠ not so, no mark before the reveal."),
       h("thead", {}, h("tr", {}, ...head.map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, hand.name), ...acts.map((act) => cell(hand, act))))),
+      h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, own(hand.name)), ...acts.map((act) => cell(hand, act))))),
     ),
   );
 }
@@ -276,8 +349,8 @@ function defended(hands: readonly Hand[], { act, title }: Played): HTMLElement[]
     if (!memory || !(best || memory.argument)) return [];
     const controls = best ? best.controls.map(({ label, value }) => `${label} ${value}`).join(", ") : "nothing that counts";
     const reached = best ? `: ${best.headline.value} ${best.headline.unit}`.trimEnd() : "";
-    const said = memory.argument ? [h("p", { class: "il-class__why" }, memory.argument)] : [];
-    return [h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, best ? shareWords(best) : "–"), h("td", {}, `${controls}${reached}`, ...said))];
+    const said = memory.argument ? [h("p", { class: "il-class__why" }, own(memory.argument))] : [];
+    return [h("tr", {}, h("th", { scope: "row" }, own(name)), h("td", {}, best ? shareWords(best) : "–"), h("td", {}, own(`${controls}${reached}`), ...said))];
   });
   if (!rows.length) return [];
   const head = ["Ledger", "Of the best found", "Chosen, and why"];
