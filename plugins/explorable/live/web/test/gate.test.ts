@@ -17,12 +17,29 @@ function gate() {
   return { asked, ...makeGate({ fetch: native as typeof fetch, URL, Request, location }) };
 }
 
-test("files of the site are asked as they were asked for", async () => {
+test("files of the site are read by their names, and learn nothing else", async () => {
   const { fetch, asked } = gate();
-  const request = new Request(`${SITE}/a`);
-  await fetch(`${SITE}/b`, { method: "HEAD" });
+  const request = new Request(`${SITE}/a`, { headers: { "x-secret": "1" } });
+  await fetch(`${SITE}/b`, { method: "HEAD", headers: { "x-secret": "1" }, referrer: `${SITE}/?secret` });
   await fetch(request);
-  expect(asked).toEqual([[`${SITE}/b`, { method: "HEAD" }], [request, undefined]]);
+  await fetch(`${SITE}/c#part`, { body: null, integrity: "sha256-x" });
+  expect(asked).toEqual([
+    [`${SITE}/b`, { method: "HEAD", signal: null, integrity: "" }],
+    [`${SITE}/a`, { method: "GET", signal: request.signal, integrity: "" }],
+    [`${SITE}/c#part`, { method: "GET", signal: null, integrity: "sha256-x" }],
+  ]);
+});
+
+test.each([
+  ["a query", `${SITE}/a?secret`, undefined],
+  ["another method", `${SITE}/a`, { method: "POST" }],
+  ["a request of another method", new Request(`${SITE}/a`, { method: "PUT", body: "secret" }), undefined],
+  ["a body", `${SITE}/a`, { body: "secret" }],
+  ["a method of the program's own", `${SITE}/a`, { method: "SECRET" }],
+])("%s is refused of the site too", async (_, input, init) => {
+  const { fetch, asked } = gate();
+  await expect(fetch(input, init)).rejects.toThrow("nothing is sent");
+  expect(asked).toEqual([]);
 });
 
 test("another host is asked after consent only, for what the build named only, and learns nothing", async () => {
@@ -40,7 +57,11 @@ test("an object that says another address the second time, and a changed prototy
   const { fetch, asked } = gate();
   const said = ["https://book.example/a", "https://elsewhere.example/"];
   await fetch({ toString: () => said.shift() ?? "" } as unknown as string);
-  expect(asked).toEqual([["https://book.example/a", undefined]]);
+  expect(asked.map(([address]) => address)).toEqual(["https://book.example/a"]);
+  const methods = ["GET", "POST"];
+  const sly = { get method() { return methods.shift() ?? "POST"; } };
+  await fetch(`${SITE}/b`, sly);
+  expect(asked[1]?.[1]).toMatchObject({ method: "GET" });
 
   const secret = "https://elsewhere.example/?secret";
   const { get } = Object.getOwnPropertyDescriptor(URL.prototype, "origin") as { get: () => string };

@@ -4,7 +4,7 @@ import type { DataFile } from "../python/protocol";
 
 /** Bytes of a file that a page's Python can well hold beside what it computes. */
 const MOST_BYTES = 50_000_000;
-const STAYS = "It stays in this browser: nothing is sent, and nothing is kept.";
+const STAYS = "It stays in this browser: the page sends nothing of it, and keeps nothing.";
 
 export class SnippetFiles {
   readonly #given: readonly DataFile[];
