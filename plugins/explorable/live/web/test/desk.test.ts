@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Controls } from "../src/act/controls";
 import { textOf } from "../src/desk/reader";
+import { addressOf } from "../src/desk/address";
 import { Around, type Desk, notOffered } from "../src/desk/desk";
 import type { Value, View } from "../src/python/protocol";
 
@@ -75,6 +76,56 @@ test("a damaged link is told before the answer", async () => {
   expect(problem?.textContent).toContain("damaged");
   expect(problem?.nextElementSibling).toBe(here.host.querySelector('[data-slot="headline"]'));
   location.hash = "";
+});
+
+/** A desk whose controls can be set, and what it says of a link. */
+function settable() {
+  const here = desk(async () => null);
+  here.defaults = () => ({ context: "run", controls: { model: "small", flash: true } });
+  here.set = (controls) => Object.assign(here.at, controls);
+  const around = new Around(here);
+  const said = here.host.querySelector<HTMLElement>(".il-link__changed") as HTMLElement;
+  const follow = async (controls: Record<string, Value>): Promise<void> => {
+    const before = here.at.model;
+    location.hash = new URL(await addressOf("https://example.org/", "plan", { context: "run", controls }, here.defaults())).hash;
+    await vi.waitFor(() => expect(here.at.model).not.toBe(before));
+  };
+  return { here, around, said, follow };
+}
+
+afterEach(() => void (location.hash = ""));
+
+test("a link that comes later and changes what the reader has set says so, with a way back and to and fro", async () => {
+  const { here, around, said, follow } = settable();
+  here.at.flash = false; // A hand.
+  await follow({ model: "large" });
+  expect(here.at).toEqual({ model: "large", flash: true });
+  expect(said.hidden).toBe(false);
+  expect(said.querySelector('[role="status"]')?.textContent).toBe("A link changed the settings.");
+  const button = said.querySelector("button");
+  button?.click();
+  expect(here.at).toEqual({ model: "small", flash: false });
+  expect(said.textContent).toBe("The settings stand as before the link. Take the link's");
+  button?.click();
+  expect(here.at).toEqual({ model: "large", flash: true });
+  around.clear();
+  expect(said.hidden).toBe(true);
+});
+
+test("after several links what the reader had set before the first comes back", async () => {
+  const { here, said, follow } = settable();
+  here.at.flash = false;
+  await follow({ model: "large" });
+  await follow({ flash: true, model: "small", config: "x" });
+  await follow({ model: "large", config: "y" });
+  said.querySelector("button")?.click();
+  expect(here.at).toMatchObject({ model: "small", flash: false });
+});
+
+test("a link that finds the settings as the page has them changes them without a word", async () => {
+  const { said, follow } = settable();
+  await follow({ model: "large" });
+  expect(said.hidden).toBe(true);
 });
 
 test("what cannot be read comes back into the box, also after another text was read; nothing to read clears the error", async () => {

@@ -6,6 +6,7 @@ import { Exports } from "./exports";
 import { Reader } from "./reader";
 import { Suggestions } from "./suggestions";
 import { h, setText } from "../dom";
+import { equal } from "../equal";
 import { wrongNumber } from "../number";
 import { controlWords, type Instruments } from "../act/controls";
 import type { State, Tell, Value, View } from "../python/protocol";
@@ -58,6 +59,10 @@ export class Around {
   readonly #wrong = h("a", { class: "il-link__wrong", hidden: true }, "This number is wrong");
   /** What the page itself wrote into the address. */
   #written = "";
+  /** Where a link put the controls last, and where they stood before links that came later. */
+  #opened: State["controls"] | null = null;
+  #before: State["controls"] | null = null;
+  readonly #changed = h("p", { class: "il-link__changed", hidden: true });
 
   constructor(desk: Desk) {
     const place = (name: string): HTMLElement | null => desk.host.querySelector(`[data-slot="${name}"]`);
@@ -74,12 +79,13 @@ export class Around {
     this.#comparison = made("comparison", (at) => new Comparison(at, desk));
     if (!this.#linked) return;
     made("link", (at) => this.#offerLink(at));
-    addEventListener("hashchange", () => void this.open(), { signal: desk.signal });
+    addEventListener("hashchange", () => void this.open(true), { signal: desk.signal });
     desk.signal.addEventListener("abort", () => clearTimeout(this.#timer));
   }
 
-  /** Puts the controls where the page's address says. */
-  async open(): Promise<void> {
+  /** Puts the controls where the page's address says. Whoever opened or frames the page can change the address `later` too: what
+   * a reader had set by then does not go without a word. */
+  async open(later = false): Promise<void> {
     const fragment = location.hash;
     if (!fragment || fragment === this.#written) return;
     const linked = await linkedState(fragment, this.#desk.name);
@@ -87,15 +93,39 @@ export class Around {
     const place = this.#desk.host.querySelector('[data-slot="link-problem"]');
     let problem = "problem" in linked ? linked.problem : "";
     if (!("problem" in linked)) {
-      this.#desk.set({ ...this.#desk.defaults().controls, ...linked.controls });
-      problem = notOffered(this.#desk.host, linked.controls, this.#desk.state().controls);
+      const before = this.#desk.state().controls;
+      const { controls } = this.#desk.defaults();
+      // Of several links the first has changed what the reader had.
+      if (!this.#before || !equal(before, this.#opened)) this.#before = later && !equal(before, controls) ? before : null;
+      this.#desk.set({ ...controls, ...linked.controls });
+      this.#opened = this.#desk.state().controls;
+      problem = notOffered(this.#desk.host, linked.controls, this.#opened);
+      this.#tellChange(this.#before, this.#opened);
     }
     if (place) setText(place, problem);
     this.#desk.host.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
+  /** Says that a link changed what stood here, with a way back, and from there to the link's settings again. */
+  #tellChange(before: State["controls"] | null, linked: State["controls"]): void {
+    this.#changed.hidden = !before || equal(before, linked);
+    if (!before || this.#changed.hidden) return;
+    const said = h("span", { role: "status" }, "A link changed the settings.");
+    const button = h("button", { type: "button", class: "il-button" }, "Put back what stood here");
+    let back = false;
+    button.addEventListener("click", () => {
+      back = !back;
+      this.#desk.set(back ? before : linked);
+      setText(said, back ? "The settings stand as before the link." : "A link changed the settings.");
+      setText(button, back ? "Take the link's" : "Put back what stood here");
+    });
+    this.#changed.replaceChildren(said, " ", button);
+  }
+
   /** The act starts again: what a reader gave it goes. */
   clear(): void {
+    this.#changed.hidden = true;
+    this.#before = null;
     this.#reader?.clear();
   }
 
@@ -141,7 +171,7 @@ export class Around {
     const button = h("button", { type: "button", class: "il-button" }, "Copy the link");
     place.append(button, " ", this.#wrong, " ", address);
     // What is wrong with a link stands beside the answer that it was to change: that is where the page opens.
-    this.#desk.host.querySelector('[data-slot="headline"]')?.before(h("p", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
+    this.#desk.host.querySelector('[data-slot="headline"]')?.before(this.#changed, h("p", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
     const copy = async (): Promise<void> => {
       const { context, controls } = this.#desk.state();
       // A link that goes elsewhere holds the whole: it opens the same when this page's defaults have moved on.
