@@ -26,7 +26,7 @@ def in_yaml(text: str, path: Path, value: object) -> str | None:
         indent = inside if len(inside) > len(indent) else f"{indent}  "
     written = _yaml_value(value)
     if (at := _line(lines, start, indent, path[-1])) is not None:
-        key, space, comment = re.match(r"([^:]*:)([ \t]*)[^\r\n]*?([ \t]+#.*)?\r?\n?$", lines[at]).groups()  # type: ignore[union-attr]
+        key, space, comment = re.match(r"([^:]*:)([ \t]*)[^\r\n]*?((?<![ \t])[ \t]+#.*)?\r?\n?$", lines[at]).groups()  # type: ignore[union-attr]
         lines[at] = f"{key}{space or ' '}{written}{comment or ''}{ending}"
     else:
         if len(path) == 1:
@@ -83,7 +83,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
 
 def _past(text: str, at: int) -> int:
     """Where the next word begins: past blanks, a comma, a colon."""
-    return at + len(re.match(r"[\s,:]*", text[at:])[0])  # type: ignore[index]
+    return re.compile(r"[\s,:]*").match(text, at).end()  # type: ignore[union-attr]
 
 
 def in_command(text: str, path: Path, value: object) -> str | None:

@@ -22,8 +22,9 @@ LONGEST_LINE = 2000
 _NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu {_SHARE})?")
 _LLMC = re.compile(rf"step\s+\d+/\d+ \|.*?\| {_NUMBER} ms \| {_SHARE} \w+ MFU \| {_NUMBER} tok/s")
 _TITAN = re.compile(
-    rf"step:\s*\d+.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+(?:tps|wps):\s*{_NUMBER}.*?mfu:\s*{_SHARE}", re.DOTALL
+    rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
 )
+"""A line from its start, each part where it first stands: what follows is not looked for from elsewhere."""
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
 _MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
@@ -92,7 +93,7 @@ def _llmc(text: str) -> Reading | None:
 
 
 def _torchtitan(text: str) -> Reading | None:
-    lines = [found.groups() for line in text.splitlines() if (found := _TITAN.search(line))]
+    lines = [found.groups() for line in text.splitlines() if (found := _TITAN.match(line))]
     if not lines:
         return None
     memory, speed, share = zip(*lines, strict=True)

@@ -24,6 +24,9 @@ MOST_LINES = 5_000
 MOST_TRIED = 50
 """Lines with a brace from which on a JSON is looked for: a log may have more."""
 
+MOST_PARTS = 1_000
+"""Pieces; what follows them is the last one."""
+
 
 def split(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
     """What stands around the documents and commands of a paste, if it has words, then each of those, as texts.
@@ -54,7 +57,7 @@ def _parts(text: str) -> list[tuple[str, bool]]:
     lines = text.splitlines(keepends=True)
     parts: list[tuple[str, bool]] = []
     at = after = tried = 0
-    while at < len(lines):
+    while at < len(lines) and len(parts) < MOST_PARTS:
         brace = lines[at].startswith("{")
         tried += brace
         end = at

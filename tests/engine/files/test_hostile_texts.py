@@ -192,6 +192,10 @@ def test_a_name_of_a_format_that_is_a_list_says_nothing() -> None:
 SLOW = {
     "digits": ("1", LONGEST),
     "steps of torchtitan": ("step: 1 ", LONGEST),
+    "steps of torchtitan with many numbers": (
+        ("step:" + "1" * 700 + ("memory:1GiB(1%) tps:" + "1" * 20) * 32)[:2000] + "\n",
+        LONGEST,
+    ),
     "steps of llm.c": ("step 1/1 |", LONGEST),
     "summaries": ("'train_runtime': 1 ", LONGEST),
     "a row of blanks": ("|  0 x" + " " * LONGEST, LONGEST),
@@ -214,17 +218,52 @@ except EngineError:
 """
 
 
-@pytest.mark.parametrize("name", SLOW)
-def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> None:
-    repeated, length = SLOW[name]
-    text = repeated[:100_000].replace("\n", "\1")
-    done = subprocess.run(
-        [sys.executable, "-c", READ, text, str(length)],
+def in_time(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a program prints, which ends when it has taken too long."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S)),
     )
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> None:
+    repeated, length = SLOW[name]
+    done = in_time(READ, repeated[:100_000].replace("\n", "\1"), str(length))
     assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-1000:]
+
+
+EDIT = """
+from ironlaw.files.edits import in_json, in_yaml
+assert in_yaml("a: x" + " " * 1_000_000 + "y # z\\n", ("a",), 1) == "a: 1 # z\\n"
+members = ", ".join(f'"k{number}": 1' for number in range(500_000))
+assert in_json("{" + members + "}", ("k7",), 2).count(": 2") == 1
+"""
+
+
+def test_a_value_in_a_long_text_is_set_in_a_time_that_its_length_bounds() -> None:
+    done = in_time(EDIT)
+    assert done.returncode == 0, done.stderr[-1000:]
+
+
+@pytest.mark.parametrize("repeated", ["a: 1\nb: 1\ntorchrun x\n", "torchrun x\n", "a: 1\nb: 1\n1\n"])
+def test_no_more_parts_of_a_paste_are_looked_at_than_are_read_at_once(repeated: str) -> None:
+    looked: list[str] = []
+    text = repeated * (2 * pastes.MOST_PARTS)
+    found = pastes.split(text, lambda part: not looked.append(part))  # type: ignore[func-returns-value]
+    assert len(looked) <= pastes.MOST_PARTS
+    assert len(found) <= pastes.MOST_PARTS + 1
+    # Nothing of it is lost.
+    assert sorted("".join(found).splitlines()) == sorted(text.splitlines())
+
+
+def test_a_line_of_torchtitan_is_read_from_its_first_step_and_the_first_of_each_figure() -> None:
+    line = "step: 1 loss: 2 memory: 3GiB(4%) tps: 5,000 memory: 6GiB(7%) wps: 8 mfu: x mfu: 9.5% mfu: 10%"
+    measured = read(line).measured
+    assert measured is not None
+    assert (measured.reserved, measured.tokens_per_s_device, measured.mfu) == (3 * 2**30, 5000, 0.095)
 
 
 def test_a_file_of_lists_in_each_other_is_refused(tmp_path: Path) -> None:
