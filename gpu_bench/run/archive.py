@@ -116,6 +116,7 @@ def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> U
         folder = Path(name)
         _extract(data, folder, archives[0])
         filed, kept, refused = _file_records(folder, into)
+        refused += _without_damaged(folder)
         parts = _copied(folder, into, PARTS)
         caches = _copied(folder, into, COMPILED) if compiled else 0
     return Unpacked(tuple(filed), tuple(kept), tuple(refused), parts, caches)
@@ -196,6 +197,19 @@ def _with_commit(record: Mapping[str, Any], home: Mapping[str, Any]) -> dict[str
     if found["git_commit"] is not None or not alike:
         return None
     return {**record, "provenance": {**found, "git_commit": home["git_commit"], "dirty": False}}
+
+
+def _without_damaged(folder: Path) -> list[str]:
+    """Remove files of finished repeats that no run has written; a line for each. A run looks at each repeat."""
+    lines: list[str] = []
+    for file in sorted((folder / PARTS).rglob("*.partial")):
+        saved = store.read_json(file) or {}
+        parts = saved.get("parts")
+        whole = isinstance(saved.get("context"), dict) and isinstance(parts, list)
+        if not whole or not all(isinstance(part, dict) and "status" in part for part in parts or ()):
+            lines.append(f"{_inside(file, folder)}: it does not hold what a run leaves")
+            file.unlink()
+    return lines
 
 
 def _copied(folder: Path, into: Path, part: str) -> int:

@@ -16,6 +16,7 @@ from gpu_bench.machine.chips import chip_of
 from gpu_bench.predict.prediction import predict
 from gpu_bench.predict.room import too_small
 from gpu_bench.record import load, store
+from gpu_bench.record.assembly import assemble
 from gpu_bench.record.judgement import MEASURED
 from gpu_bench.run.archive import PARTS
 from gpu_bench.run.isolation import Place, RunError
@@ -102,12 +103,28 @@ def plan_jobs(
                 (place for place in alike if saved.get("context") == conditions(case, place.context)), None
             )
             if job.place is not None:
-                job.parts = [part for part in saved["parts"] if part["status"] in MEASURED]
-                notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
+                if (left := _left(job, saved, job.place.context)) is None:
+                    job.place = None
+                    notes.append(f"begun again {case.name}: {part_path(job)} does not hold what a run leaves")
+                else:
+                    job.parts = left
+                    notes.append(f"resumed {case.name} after {len(left)} of {case.repeats} repeats")
             jobs.append(job)
     if unfit and len(unfit) == len(cases) * len(slugs):
         raise RunError(f"no case fits this device ({slugs[0]}): {unfit[0]}")
     return jobs, [f"skipped {line}" for line in unfit] + notes
+
+
+def _left(job: Job, saved: Mapping[str, Any], context: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The finished repeats in what an earlier run saved; None where no record can be made of them."""
+    try:
+        parts = [part for part in saved["parts"] if part["status"] in MEASURED]
+        record = assemble(job.suite, job.case, context, parts, Settings.command, job.predicted)
+        faults = load.form_faults(record) if parts else []
+    # A file that somebody or a broken disk has changed can hold anything, of any type.
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return None
+    return None if faults or len(parts) > job.case.repeats else parts
 
 
 def why_unfit(case: Case, place: Place) -> str | None:

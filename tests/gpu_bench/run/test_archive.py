@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from gpu_bench.__main__ import main
 from gpu_bench.machine import provenance
+from gpu_bench.record import store
 from gpu_bench.record.store import write_json
 from gpu_bench.run.archive import COMPILED, pack, unpack
 from gpu_bench.run.isolation import compiler_caches
@@ -32,7 +34,7 @@ def _packed(record_file: Path, tmp_path: Path, split: int = 0) -> tuple[Path, ..
         ".compiled/inductor/a/b.py",
     ):
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text("{}", encoding="utf-8")
+        (out / name).write_text('{"context": {}, "parts": []}', encoding="utf-8")
     return pack(out, tmp_path / "home.tar.gz", split, 2**20).files
 
 
@@ -105,6 +107,34 @@ def test_a_record_that_was_changed_on_the_way_is_refused(record_file: Path, tmp_
     assert done.filed == ()
     assert "those of an earlier one" in done.refused[0]
     assert not list((tmp_path / "new").rglob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"context": {}}',
+        '{"context": {}, "parts": null}',
+        '{"context": {}, "parts": [1]}',
+        '{"context": {}, "parts": [{}]}',
+        '{"context": 1, "parts": []}',
+        "[" * 100_000,
+    ],
+)
+def test_repeats_that_no_run_has_written_are_left_out_with_a_line(
+    text: str, record_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(record_file.parents[1], out)
+    for name, content in (("bad", text), ("good", '{"context": {}, "parts": [{"status": "ok"}]}')):
+        store.write_bytes(out / f".parts/trial/{name}--device.partial", content.encode())
+    files = pack(out, tmp_path / "home.tar.gz", 0, 0).files
+    assert main(["unpack", *map(str, files), "--into", str(tmp_path / "new")]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert "refused .parts/trial/bad--device.partial: it does not hold what a run leaves" in said
+    assert [path.name for path in (tmp_path / "new/.parts").rglob("*.partial")] == ["good--device.partial"]
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,47 @@ def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> N
     assert not (tmp_path / ".parts").exists()
 
 
+DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "no parts": lambda saved: saved.pop("parts"),
+    "parts of nothing": lambda saved: saved.update(parts=None),
+    "a number as parts": lambda saved: saved.update(parts=5),
+    "a number as a part": lambda saved: saved.update(parts=[1]),
+    "no status": lambda saved: saved["parts"][0].pop("status"),
+    "a status alone": lambda saved: saved.update(parts=[{"status": "ok"}]),
+    "no start": lambda saved: saved["parts"][0].pop("started"),
+    "a text as timing": lambda saved: saved["parts"][0].update(timing="<x>"),
+    "a text as losses": lambda saved: saved["parts"][0]["timing"].update(losses=["<x>"]),
+    "a text as model": lambda saved: saved["parts"][0].update(model="<x>"),
+    "a text as a share": lambda saved: saved["parts"][0].update(others_share="<x>"),
+    "more repeats than the case has": lambda saved: saved.update(parts=saved["parts"] * 50),
+}
+
+
+@pytest.mark.usefixtures("measured_once")
+@pytest.mark.parametrize("name", DAMAGES)
+def test_repeats_that_no_run_has_left_are_measured_anew_with_a_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[int] = []
+
+    def interrupt_the_second(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 2:
+            raise KeyboardInterrupt
+
+    cases = [("trial", tiny_case(repeats=2))]
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second))
+    [file] = (tmp_path / ".parts").rglob("*.partial")
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    DAMAGES[name](saved)
+    file.write_text(json.dumps(saved), encoding="utf-8")
+    capsys.readouterr()
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert f"begun again tiny: {file} does not hold what a run leaves" in "".join(capsys.readouterr())
+    assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
+
+
 def test_repeats_of_two_rented_machines_belong_together_unless_what_decides_a_number_differs() -> None:
     def changed(context: dict[str, Any], block: str, **values: Any) -> dict[str, Any]:
         return {**context, block: {**context[block], **values}}
