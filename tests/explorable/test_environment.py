@@ -144,6 +144,15 @@ def with_packages(site: Path) -> None:
     (site / "mkdocs.yml").write_text(config, encoding="utf-8")
 
 
+def file(name: str, text: str) -> Callable[[Path], None]:
+    """A file of the project."""
+
+    def write(site: Path) -> None:
+        (site / name).write_text(text, encoding="utf-8")
+
+    return write
+
+
 FAULTS = {
     "a symbolic link to a file of the machine": Fault(
         lambda site: (site / "docs/host.txt").symlink_to("/etc/hostname"),
@@ -177,6 +186,47 @@ FAULTS = {
             (site / "docs/latin.txt").write_bytes(b"caf\xe9\n"),
         ),
         r"docs/latin\.txt:1: the byte 0xe9 is not UTF-8",
+    ),
+    "an include from outside between two marks": Fault(
+        steps(page("# A\n\n--8<--\nhost\n--8<--\n"), lambda site: (site / "host").symlink_to("/etc/hostname")),
+        r"docs/index\.md:4: 'host' lies outside of the project",
+    ),
+    "an include between two marks that is not there": Fault(
+        page("# A\n\n--8<--\nnope.md\n--8<--\n"), r"docs/index\.md:4: there is no file 'nope\.md' to include"
+    ),
+    "lines of a file that is not there": Fault(
+        page('# A\n\n--8<-- "nope.md:1:3"\n'), r"docs/index\.md:3: there is no file 'nope\.md' to include"
+    ),
+    "an include of a pipe": Fault(
+        steps(page("# A\n\n--8<--\npipe\n--8<--\n"), lambda site: os.mkfifo(site / "pipe")),
+        r"docs/index\.md:4: there is no file 'pipe' to include",
+    ),
+    "an include whose name is too long": Fault(
+        page(f'# A\n\n--8<-- "{"x" * 300}"\n'), r"docs/index\.md:3: there is no file 'x+' to include"
+    ),
+    "an included file that includes what is not there": Fault(
+        steps(page('# A\n\n--8<-- "a.txt:2:9"\n'), file("a.txt", '--8<-- "no.txt"\n\n--8<--\ngone.txt\n--8<--\n')),
+        r"a\.txt:4: there is no file 'gone\.txt' to include",
+    ),
+    "an included section that is not there": Fault(
+        steps(page("# A\n\n--8<--\na.txt:none\n--8<--\n"), file("a.txt", "--8<-- [start:part]\n")),
+        r"docs/index\.md:4: 'a\.txt' has no section 'none' to include\. Allowed: part",
+    ),
+    "files that include each other": Fault(
+        steps(
+            page('# A\n\n--8<-- "a.txt"\n'),
+            file("a.txt", '--8<-- "b.txt"\n'),
+            file("b.txt", "--8<--\na.txt\n--8<--\n"),
+        ),
+        r"b\.txt:2: it includes 'a\.txt' again\. Remove the line",
+    ),
+    "ten million files in one another": Fault(
+        steps(
+            page('# A\n\n--8<-- "a0.txt"\n'),
+            *(file(f"a{level}.txt", f'--8<-- "a{level + 1}.txt"\n' * 10) for level in range(7)),
+            file("a7.txt", "x\n"),
+        ),
+        r"a\d\.txt:\d+: with 'a\d\.txt' the page includes too much\. Allowed: at most 1,000 files",
     ),
     "a page in another encoding": Fault(
         lambda site: (site / "docs/index.md").write_bytes(b"# caf\xe9\n"),

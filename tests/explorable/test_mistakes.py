@@ -174,9 +174,10 @@ MISTAKES = {
     ),
     "a page that includes itself through another": Mistake(
         '# A page\n\n--8<-- "docs/chapter/between.txt"\n',
-        "the page includes 'docs/chapter/between.txt', which includes the page again",
-        3,
+        "it includes 'docs/chapter/a-page-that-includes-itself-through-another.md' again. remove the line",
+        1,
         {"chapter/between.txt": '--8<-- "docs/chapter/a-page-that-includes-itself-through-another.md"\n'},
+        "docs/chapter/between.txt",
     ),
     "front matter with a key twice": Mistake("---\ntitle: A\ntitle: B\n---\n# A\n", "the key 'title' stands twice", 3),
     "a script": page("Words.\n\n<script>alert(1)</script>", "of the built page, the script 'alert(1)' (sha256 ", 5),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from explorable.shared.errors import Defect, UnbuildableError, nearest
 from explorable.shared.locate import source_path
-from explorable.shared.scan import Include, scan
+from explorable.shared.scan import Include, includes, scan, sections, selected
 from explorable.shared.sources import NO_YAML, mistakes
 from explorable.site import Page, Site
 
+MOST_FILES, LARGEST, DEEPEST = 1_000, 10_000_000, 20
+"""Files that a page may include in all, their bytes, and how many may include one another."""
 _READ_AS_TEXT = (".py", ".toml", ".bib", ".json")
 
 
@@ -66,12 +69,19 @@ def checked(markdown: str, page: Page, site: Site) -> tuple[str, list[Defect]]:
     assert page.path
     place = source_path(page.path, site.root)
     defects = [Defect(place, *found) for found in mistakes(page.written, site.located.known)]
-    written = scan(page.written)
-    for included in written.included:
-        if missing := _missing(included, page.path, site.root):
-            defects.append(Defect(place, included.line, *missing))
-            markdown = markdown.replace(written.lines[included.line - 1], "", 1)
-    return markdown, defects
+    files, bad = _Files(site.root), set[Include]()
+    for included in scan(page.written).included:
+        if defect := files.defect(included, included.line, [Path(os.path.realpath(page.path))]):
+            defects.append(defect)
+            bad.add(replace(included, line=0))
+    if bad:
+        lines = markdown.split("\n")
+        for included in scan(markdown).included:
+            if replace(included, line=0) in bad:
+                lines[included.line - 1] = ""
+        markdown = "\n".join(lines)
+    # The same file may be at fault wherever it is included.
+    return markdown, list(dict.fromkeys(defects))
 
 
 def unread(defect: Defect) -> bool:
@@ -79,33 +89,57 @@ def unread(defect: Defect) -> bool:
     return defect.what.startswith(NO_YAML)
 
 
-def _missing(included: Include, page: Path, root: Path) -> tuple[str, str] | None:
-    """What is wrong with the file or the section that a line of a page includes, and what to do."""
-    path = root / included.file
-    if not path.resolve().is_relative_to(root.resolve()):
-        return f"'{included.file}' lies outside of the project", "include a file of the project"
-    if not path.is_file():
-        return f"there is no file '{included.file}' to include", "write its path from the project's folder"
-    if page.resolve() in _within(path.resolve(), root):
-        through = "itself" if path.samefile(page) else f"'{included.file}', which includes the page again"
-        return f"the page includes {through}", "remove the line"
-    if defect := undecodable(path, root):
-        return str(defect), ""
-    sections = re.findall(r"-{1,}8<-{1,}\s+\[start:([\w-]+)\]", path.read_text(encoding="utf-8"))
-    if included.section and included.section not in sections:
-        what = f"'{included.file}' has no section '{included.section}' to include"
-        return what, nearest(included.section, sections)
-    return None
+class _Files:
+    """What a page includes, and what that includes."""
 
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._count = self._size = 0
 
-def _within(path: Path, root: Path) -> set[Path]:
-    """A file, and all that it includes, and what these include."""
-    found, waiting = set[Path](), [path]
-    while waiting:
-        file = waiting.pop()
-        if file in found or not file.is_file():
-            continue
-        found.add(file)
-        text = file.read_text(encoding="utf-8", errors="replace")
-        waiting += [(root / included.file).resolve() for included in scan(text).included]
-    return found
+    def defect(self, included: Include, line: int, within: Sequence[Path]) -> Defect | None:
+        """What is wrong with a file that a line includes, or with one that this file includes.
+
+        Args:
+            included: What the line says.
+            line: Its number.
+            within: The page, and the files that lead to the line, which stands in the last of them.
+        """
+        place = source_path(within[-1], self._root)
+        try:
+            path = Path(os.path.realpath(self._root / included.file))
+            size = path.stat().st_size if path.is_file() else None
+        # A name that no file can have.
+        except (OSError, ValueError):
+            path, size = self._root, None
+        if missing := self._missing(included, path, size, within):
+            return Defect(place, line, *missing)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        if (chosen := selected(lines, included)) is None:
+            part = f"section '{included.section}'" if included.section else f"lines '{included.lines[1:]}'"
+            fix = nearest(included.section, sections(lines)) if included.section else "write the first and the last"
+            return Defect(place, line, f"'{included.file}' has no {part} to include", fix)
+        # Lines may be chosen several times.
+        self._size += sum(len(text) for _, text in chosen)
+        found = (
+            self.defect(inner, chosen[inner.line - 1][0], [*within, path])
+            for inner in includes([text for _, text in chosen])
+        )
+        return next((one for one in found if one), None)
+
+    def _missing(
+        self, included: Include, path: Path, size: int | None, within: Sequence[Path]
+    ) -> tuple[str, str] | None:
+        """What is wrong with a file that is included, and what to do."""
+        if not path.is_relative_to(os.path.realpath(self._root)):
+            return f"'{included.file}' lies outside of the project", "include a file of the project"
+        if size is None:
+            return f"there is no file '{included.file}' to include", "write its path from the project's folder"
+        if path in within:
+            itself = "the page includes itself" if len(within) == 1 else f"it includes '{included.file}' again"
+            return itself, "remove the line"
+        self._count, self._size = self._count + 1, self._size + size
+        if self._count > MOST_FILES or self._size > LARGEST or len(within) > DEEPEST:
+            most = f"at most {MOST_FILES:,} files with {LARGEST:,} B, {DEEPEST} deep in one another"
+            return f"with '{included.file}' the page includes too much", f"allowed: {most}"
+        defect = undecodable(path, self._root)
+        return (str(defect), "") if defect else None

@@ -15,7 +15,20 @@ _LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
 _OPTION = re.compile(r"([\w-]+)=([\"'])(.*?)\2")
 _BLOCK = re.compile(r"[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
 _ROLE = re.compile(r"(?<!`)`\{(?P<name>[\w-]+)\}(?P<text>[^`]*)`(?!`)")
-_INCLUDED = re.compile(r"""\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<section>[\w-]+))?["']\s*$""")
+# As `pymdownx.snippets` reads them: a file in quotes behind a mark, or files in lines of their own between two marks.
+_MARK = r"-+8<-+"
+_INCLUDED = re.compile(
+    rf"""[ \t]*(?P<escape>;*){_MARK}(?:[ \t]+(?P<path>"(?:\\"|[^"\n\r])+?"|'(?:\\'|[^'\n\r])+?'))?\r?$"""
+)
+_TARGET = re.compile(
+    r"(?P<file>.*?)(?:(?P<lines>(?::-?[0-9]*){1,2}(?:,(?=[-0-9:])-?[0-9]*(?::-?[0-9]*)?)*)|:(?P<section>[a-z][-_0-9a-z]*))?$",
+    re.IGNORECASE,
+)
+_LONGEST_TARGET = 1000
+"""Characters of what is included; more is no file's name."""
+_SECTION = re.compile(
+    rf"(?<!;)(?!(?<=-)-)(;*){_MARK}[ \t]+\[[ \t]*(start|end)[ \t]*:[ \t]*([a-z][-_0-9a-z]*)[ \t]*\]", re.IGNORECASE
+)
 _SPAN_OR_COMMENT = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|(?P<comment><!--)")
 
 
@@ -84,11 +97,12 @@ class Role:
 
 @dataclass(frozen=True)
 class Include:
-    """A line that puts a file, or its section, in its place. It counts in code too."""
+    """A line that puts a file, its section, or some of its lines, in its place. It counts in code too."""
 
     line: int
     file: str
     section: str
+    lines: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,12 +146,72 @@ def scan(text: str) -> Scan:
         Role(outside.count("\n", 0, role.start()) + 1, role["name"], role["text"].strip())
         for role in _ROLE.finditer(outside)
     ]
-    included = [
-        Include(number, found["file"], found["section"] or "")
-        for number, line in enumerate(lines, 1)
-        if "8<" in line and (found := _INCLUDED.match(line))
-    ]
-    return Scan(lines, prose, fences, blocks, roles, included, strays)
+    return Scan(lines, prose, fences, blocks, roles, includes(lines), strays)
+
+
+def includes(lines: Sequence[str]) -> list[Include]:
+    """The files that lines include."""
+    found: list[Include] = []
+    block = False
+    for number, line in enumerate(lines, 1):
+        mark = _INCLUDED.match(line) if "8<" in line else None
+        if mark and mark["escape"]:
+            continue
+        if mark and not mark["path"]:
+            block = not block
+        elif mark and not block:
+            found.append(_include(number, mark["path"][1:-1].strip()))
+        elif not mark and block and line.strip():
+            found.append(_include(number, line.strip()))
+    # A file whose name begins with a semicolon is left out.
+    return [one for one in found if not one.file.startswith(";")]
+
+
+def _include(number: int, written: str) -> Include:
+    found = _TARGET.match(written) if len(written) <= _LONGEST_TARGET else None
+    if found is None:
+        return Include(number, written, "")
+    return Include(number, found["file"].strip(), found["section"] or "", found["lines"] or "")
+
+
+def sections(lines: Sequence[str]) -> list[str]:
+    """The names of the sections of a file."""
+    marks = (_SECTION.search(line) for line in lines if "8<" in line)
+    return [mark[3] for mark in marks if mark and mark[2].lower() == "start" and not mark[1]]
+
+
+def selected(lines: Sequence[str], included: Include) -> list[tuple[int, str]] | None:
+    """Those lines of a file that are included, each with its number; None where there are no such."""
+    numbered = list(enumerate(lines, 1))
+    if included.lines:
+        try:
+            spans = [_span(one, len(lines)) for one in included.lines[1:].split(",")]
+        except ValueError:
+            return None
+        return [one for span in spans for one in numbered[span]]
+    return _section(numbered, included.section) if included.section else numbered
+
+
+def _span(written: str, total: int) -> slice:
+    """Lines from one number to another, both counted from 1, or from the end where they are negative."""
+    first, _, last = written.partition(":")
+    start, end = int(first or 1), int(last or total)
+    start = max(0, total + start if start < 0 else start - 1)
+    return slice(start, max(0, total + 1 + end) if end < 0 else end)
+
+
+def _section(numbered: Sequence[tuple[int, str]], name: str) -> list[tuple[int, str]] | None:
+    found: list[tuple[int, str]] | None = None
+    for number, line in numbered:
+        mark = _SECTION.search(line) if "8<" in line else None
+        if mark and not mark[1]:
+            if mark[3] == name and mark[2].lower() == "end":
+                break
+            found = [] if found is None and mark[3] == name else found
+        elif found is not None:
+            # Of an escaped mark the first semicolon goes.
+            found.append((number, line[: mark.start()] + line[mark.start() + 1 :] if mark else line))
+    return found
 
 
 def _outside(lines: Sequence[str]) -> tuple[list[str], list[Fence]]:

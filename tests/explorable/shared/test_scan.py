@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import markdown
 import pytest
 
 from explorable.figures.labels import Labels
-from explorable.shared.scan import Include, scan
+from explorable.shared.scan import Include, scan, sections, selected
 
 
 @pytest.mark.parametrize("prefix", ["", "    ", "> "], ids=["plain", "in a tab", "quoted"])
@@ -65,6 +66,51 @@ def test_a_role_may_reach_over_the_end_of_a_line() -> None:
 def test_lines_that_include_a_file_are_found_in_code_too() -> None:
     text = "```\n--8<-- \"a.py:part\"\n```\n  --8<-- 'b.md'"
     assert scan(text).included == [Include(2, "a.py", "part"), Include(4, "b.md", "")]
+
+
+INCLUDING = [
+    '--8<-- "a.md"', "  -8<- 'a.md'", '--8<-- "a.md" ', ';--8<-- "a.md"', '--8<-- ";a.md"', '--8<-- "a.md:1:3"',
+    '--8<-- "a.md:2"', '--8<-- "a.md:-2:,1:1"', '--8<-- "a.md:part"', '--8<-- "a:b.md:part"', '--8<-- "a.md\r',
+    '--8<-- "a \\" b.md"', "x --8<-- 'a.md'", "--8<--\na.md\n--8<--",
+    "--8<--\r\n a.md:2:2\r\n\n;b.md\nc.md\n--8<--\nd.md",
+    '--8<--\n--8<-- "a.md"\nb.md\n--8<--\n--8<-- "c.md"', "--8<-- \na.md", "--8<--\na.md", "> --8<--\n> a.md",
+    '--8<-- "https://x.example/a.md"', '--8<-- "a.md:Part-1_x"', '--8<-- "a.md:1x"', '--8<-- ":1"', '--8<-- "  a.md  "',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", INCLUDING)
+def test_the_lines_that_include_are_those_of_the_extension(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[tuple[str, str]] = []
+    snippets = pytest.importorskip("pymdownx.snippets")
+    extension = markdown.Markdown(extensions=["pymdownx.snippets"]).preprocessors["snippet"]
+    parse = snippets.SnippetPreprocessor.parse_snippet_target
+
+    def parsed(self: object, path: str) -> object:
+        target = parse(self, path)
+        found.append((target["path"], target["section"] or "") if target else ("", ""))
+        return target
+
+    monkeypatch.setattr(snippets.SnippetPreprocessor, "parse_snippet_target", parsed)
+    extension.run(text.split("\n"))
+    assert [(one.file, one.section) for one in scan(text).included] == found
+
+
+FILE = ["one", "--8<-- [start:part]", "two", ";--8<-- [end:part]", "--8<-- [end:part]", "six", "--8<-- [end:late]"]
+
+
+@pytest.mark.parametrize(
+    ("of", "numbers"),
+    [
+        ("", [1, 2, 3, 4, 5, 6, 7]), (":part", [3, 4]), (":late", None), (":none", None), (":2:3", [2, 3]),
+        (":6", [6, 7]),
+        ("::2", [1, 2]), (":-2", [6, 7]), (":-3:-2", [5, 6]), (":1:1,3:3", [1, 3]), (":9:12", []), (":-", None),
+    ],
+)  # fmt: skip
+def test_the_lines_of_a_file_that_are_included_have_their_numbers(of: str, numbers: list[int] | None) -> None:
+    [included] = scan(f'--8<-- "a.md{of}"').included
+    chosen = selected(FILE, included)
+    assert (None if chosen is None else [number for number, _ in chosen]) == numbers
+    assert sections(FILE) == ["part"]
 
 
 def test_a_numbered_block_keeps_its_number_within_another() -> None:
