@@ -1,5 +1,7 @@
 """The scripts of a built page: those that the book has listed and the files that the build names, and nothing else.
 
+Beside them, what asks another host or leads there by itself, which no policy of a page forbids in every browser.
+
 Where a tag begins depends on what stands before it: a comment, a text that is not markup, a quote that does not end.
 Browsers have long rules for that, and Python's parser has others. So every `<` before a letter is read as if a tag
 began there, by the rules by which browsers read a tag: that finds what any of them may find.
@@ -32,6 +34,15 @@ _RUNS = re.compile(r"(?:\A|[;,=])(?:javascript|vbscript):")
 _NOTHING = "javascript:void(0)"
 _ENTITY = re.compile(r"<!entity|<\?xml-stylesheet", re.IGNORECASE)
 _BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
+# A scheme, or two slashes; browsers read both kinds of them.
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
+_ASKS = {"link": "href", "base": "href", "iframe": "src", "frame": "src", "form": "action"}
+_ONLY_SAYS = frozenset({
+    "alternate", "author", "bookmark", "canonical", "cite-as", "copyright", "help", "license", "me", "privacy-policy",
+    "terms-of-service",
+})  # fmt: skip
+"""What a link may be to an address that browsers do not ask for."""
+_STAYS = re.compile(r"[\d.]*")
 _LONGEST = 60
 """Characters of a script that a message quotes."""
 
@@ -74,7 +85,27 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
                 yield found
                 # Whoever listed a text has read it. In all other texts there may be more.
                 read = closed.start() if found.hash and not found.refused else 0
+        yield from _asks_others(tag.start(), html[tag.start() : end], attributes)
         yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
+
+
+def _asks_others(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+    """What asks another host, or leads there, without a reader's click."""
+    named = _TAG.match(tag)
+    kind = named[1].lower().rpartition(":")[2] if named else ""
+    if kind == "meta" and attributes.get("http-equiv", "").strip(_BLANKS).lower() == "refresh":
+        content = attributes.get("content", "")
+        if not _STAYS.fullmatch(_UNSEEN.sub("", content)):
+            yield Found(start, tag, "", f"the refresh {_short(content)!r} leads to another page", content)
+        return
+    rels = set(attributes.get("rel", "").lower().split())
+    for name in dict.fromkeys((_ASKS.get(kind, "formaction"), "formaction")):
+        address = _UNSEEN.sub("", attributes.get(name, "")).lower()
+        harmless = kind == "link" and (rels <= _ONLY_SAYS or address.startswith("data:"))
+        # What would run a script is told as that.
+        if _ELSEWHERE.match(address) and not harmless and not _RUNS.search(address):
+            value = attributes[name]
+            yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is none of this site's", value)
 
 
 def _script(

@@ -105,6 +105,46 @@ def test_the_sites_own_files_and_data_are_not(html: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "html",
+    [
+        '<meta http-equiv="refresh" content="0;url=https://e.example/">',
+        "<META HTTP-EQUIV=Refresh CONTENT='5, //e.example'>",
+        "<meta http-equiv=refresh content='0 e.html'>",
+        "<link rel=preconnect href=https://e.example>",
+        "<link rel='dns-prefetch' href='//e.example'>",
+        "<link rel='alternate stylesheet' href='https://e.example/x.css'>",
+        "<link rel=canonical rel=stylesheet href=x><link rel=icon href='\\\\e.example\\x'>",
+        "<link rel=prefetch href='ht\ntps:e.example'>",
+        "<iframe src=https://e.example/></iframe>",
+        "<iframe src='data:text/html,x'></iframe>",
+        "<base href=https://e.example/>",
+        "<form action=https://e.example/><input></form>",
+        "<button formaction='/\\e.example'>x</button>",
+        "<iframe srcdoc=\"<meta http-equiv='refresh' content='0;url=https://e.example/'>\"></iframe>",
+        '<iframe srcdoc="&lt;link rel=preconnect href=https://e.example>"></iframe>',
+    ],
+)
+def test_what_asks_another_host_is_found(html: str) -> None:
+    found, *_ = scripts(f"<p>words</p>{html}<p>words</p>", {"x.js"})
+    assert "leads to another page" in found.refused or "is none of this site's" in found.refused
+    assert drawing(f'<svg><foreignObject xmlns="http://www.w3.org/1999/xhtml">{html}</foreignObject></svg>')
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<meta http-equiv="refresh" content="30">',
+        '<link rel="canonical" href="https://e.example/"><link rel="license author" href="//e.example/">',
+        '<link rel="stylesheet" href="../x.css?a:b"><link rel="icon" href="data:,">',
+        '<a href="https://e.example/" rel="preconnect">x</a><iframe src="../x/"></iframe><form action="?a=https://b">',
+        '<iframe srcdoc="<p>words</p>"></iframe>',
+    ],
+)
+def test_what_stays_on_the_site_or_waits_for_a_click_is_not(html: str) -> None:
+    assert list(scripts(html, ())) == []
+
+
+@pytest.mark.parametrize(
     "svg",
     [
         "<svg><script>1</script></svg>",
