@@ -21,6 +21,14 @@ log = logger("theme")
 
 _OUTSIDE = (".html", ".htm", ".xhtml", ".xht", ".xml", ".mht", ".mhtml", ".shtml")
 """Files that a browser shows as a page."""
+_BESIDE = frozenset({
+    ".avif", ".bib", ".css", ".csv", ".diff", ".gif", ".gz", ".ico", ".ipynb", ".jpeg", ".jpg", ".js", ".json", ".log",
+    ".map", ".md", ".mjs", ".mp3", ".mp4", ".npy", ".npz", ".ogg", ".otf", ".parquet", ".pdf", ".png", ".py", ".rst",
+    ".safetensors", ".sh", ".svg", ".tex", ".toml", ".tsv", ".ttf", ".txt", ".vtt", ".wasm", ".wav", ".webm",
+    ".webmanifest", ".webp", ".whl", ".woff", ".woff2", ".yaml", ".yml", ".zip", ".gitkeep", ".nojekyll", "cname",
+    "license", "notice",
+})  # fmt: skip
+"""Endings, and names without one, of files that no browser shows as a page; drawings are looked at."""
 _THEME = "assets/javascripts/bundle.*.min.js"
 """The theme's program."""
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="[^"]*">')
@@ -29,6 +37,8 @@ _CHARSET = re.compile(r'<meta charset="utf-8">', re.IGNORECASE)
 
 def govern(site: Path, manifest: Manifest, listed: Path) -> None:
     """Give every page its policy; report each script that nobody listed, and remove what would be a page without one.
+
+    What leads to another host by itself is reported too.
 
     Args:
         site: the built site.
@@ -52,8 +62,9 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
             name, source = manifest.source(page)
             for script in found:
                 if script.refused:
+                    mend = fix if script.hash else "Remove it"
                     what = f"on line {html.count(chr(10), 0, script.start) + 1} of the built page, {script.refused}"
-                    log.warning("%s", Defect(name, _line(script, source), what, fix))
+                    log.warning("%s", Defect(name, _line(script, source), what, mend))
         hashes = [script.hash for script in found if script.hash and not script.refused]
         path.write_text(with_policy(html, hashes, folders), encoding="utf-8")
 
@@ -67,13 +78,16 @@ def allowed(listed: Path) -> dict[str, str]:
 def _outside(site: Path, manifest: Manifest) -> None:
     """Remove files beside the pages that a browser would show as a page, and drawings that run a script."""
     for path in sorted(site.rglob("*")):
-        kind, name = path.suffix.lower(), ""
-        if kind in (*_OUTSIDE, ".svg"):
+        kind, name = path.suffix.lower() or path.name.lower(), ""
+        if kind == ".svg" or kind not in _BESIDE:
             name = manifest.beside(path.relative_to(site).as_posix())
         if not name:
             continue
-        if kind != ".svg":
+        if kind in _OUTSIDE:
             defect = Defect(name, 1, "this page has no content security policy", "Write it as a page of Markdown")
+        elif kind != ".svg":
+            what = f"a browser may show a file {kind!r} as a page, which would have no content security policy"
+            defect = Defect(name, None, what, "Pack it into a .zip, or leave it out")
         elif found := drawing(text := path.read_text(encoding="utf-8-sig", errors="replace")):
             line = text.count("\n", 0, found.start) + 1
             defect = Defect(name, line, found.refused, "Remove it from the drawing")

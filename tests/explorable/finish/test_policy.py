@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from explorable.finish import policy
 from explorable.finish.policy import allowed, with_policy
 from explorable.finish.scripts import drawing, hash_of, scripts
+from explorable.manifest import Manifest
 
 LISTED = Path(__file__).parents[3] / "book/theme/scripts.toml"
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><script>let answer = 42</script></head><body>
@@ -142,6 +144,23 @@ def test_what_asks_another_host_is_found(html: str) -> None:
 )
 def test_what_stays_on_the_site_or_waits_for_a_click_is_not(html: str) -> None:
     assert list(scripts(html, ())) == []
+
+
+def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = ["a.xsl", "b.RDF", "c.svgz", "d.mathml", "e.atom", "f.owl", "g.html", "h", "i.svg.", "j.xml"]
+    good = ["a.py", "b.PNG", "c.svg", "d.json", "CNAME", "e.tar.gz"]
+    for folder in (tmp_path / "docs", tmp_path / "site"):
+        folder.mkdir()
+        for name in (*bad, *good):
+            (folder / name).write_text("<svg/>", "utf-8")
+    (tmp_path / "site/sitemap.xml").write_text("<x/>", "utf-8")
+    policy._outside(tmp_path / "site", Manifest(root=str(tmp_path), docs="docs"))
+    assert sorted(path.name for path in (tmp_path / "site").iterdir()) == sorted([*good, "sitemap.xml"])
+    assert [line.removeprefix("theme: ").split(":")[0] for line in caplog.messages] == [
+        f"docs/{name}" for name in sorted(bad)
+    ]
 
 
 @pytest.mark.parametrize(
