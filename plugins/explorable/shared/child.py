@@ -85,6 +85,8 @@ class Child:
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._ready = False
         self._errors: IO[str] | None = None
+        # The thread that asks and the one that ends the build may both find that the process has to go.
+        self._closing = threading.Lock()
         self.imported = Imported()
         """What the process had imported when it gave its last answer: all that an answer may depend on."""
         self.losses = 0
@@ -103,8 +105,9 @@ class Child:
         """
         process = self._running()
         assert process.stdin is not None
+        line = json.dumps(message) + "\n"
         try:
-            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.write(line)
             process.stdin.flush()
             answer = self._answered(process.pid, limits * self._time_limit_s) if self._started() else None
         except queue.Empty:
@@ -112,10 +115,10 @@ class Child:
             frames = self._frames(process)
             self.close()
             raise TimeLimitError(f"stopped after {took:g} s", frames) from None
-        except BrokenPipeError:
-            answer = None
+        except (BrokenPipeError, ValueError):
+            answer = None  # It has ended, or `close` of another thread has closed the stream.
         if answer is None:
-            raise ChildError(self._last_words())
+            raise ChildError(self._last_words(process))
         told = json.loads(answer)
         self.imported |= told["imports"]
         return told["answer"]
@@ -133,17 +136,18 @@ class Child:
                 return self._answers.get(timeout=left)
 
     def close(self) -> None:
-        """End the process. A later request starts a new one."""
-        if self._process is None:
-            return
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                _close(stream)
-        self._process = None
-        self.imported = Imported()
-        self.losses += 1
+        """End the process. A later request starts a new one; one that waits in another thread is told of the end."""
+        with self._closing:
+            process, self._process = self._process, None
+            if process is None:
+                return
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, self._errors):
+                if stream is not None:
+                    _close(stream)
+            self.imported = Imported()
+            self.losses += 1
 
     def __enter__(self) -> Child:
         return self
@@ -203,12 +207,13 @@ class Child:
                 break
         return found
 
-    def _last_words(self) -> str:
-        assert self._process is not None
-        assert self._errors is not None
-        status = self._process.wait()
-        self._errors.seek(0)
-        lines = self._errors.read().strip().splitlines()
+    def _last_words(self, process: subprocess.Popen[str]) -> str:
+        status = process.wait()
+        with self._closing:
+            if self._process is not process or self._errors is None:
+                return "the Python process was ended"
+            self._errors.seek(0)
+            lines = self._errors.read().strip().splitlines()
         self.close()
         said = f": {lines[-1]}" if lines else ""
         return f"the Python process ended with status {status}{said}"

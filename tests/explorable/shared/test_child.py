@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +86,22 @@ def test_sets_have_one_order(tmp_path: Path) -> None:
             return run(fresh, "list({'a', 'b', 'c', 'd', 'e'})")["result"]
 
     assert order() == order()
+
+
+def test_an_end_by_another_thread_is_told_to_the_one_that_waits(tmp_path: Path) -> None:
+    (tmp_path / "sleeper.py").write_text(
+        "import time\nfrom explorable.shared.serving import serve\nserve(lambda request: time.sleep(600))\n"
+    )
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as thread:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        for wait_s in (0.0, 0.01, 0.3):
+            child = Child("sleeper", 600.0)
+            child.start()
+            asked = thread.submit(child.request, {"number": 1})
+            time.sleep(wait_s)
+            # A request that began after an end has started the process anew.
+            while not asked.done():
+                child.close()
+                time.sleep(0.02)
+            assert isinstance(asked.exception(), ChildError)
+            assert re.match(r"the Python process (was ended|ended with status)", str(asked.exception()))
