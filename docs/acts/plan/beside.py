@@ -31,7 +31,7 @@ _TOLD = {
     "keep_logits": "logits kept to the end of a step",
     "quantization_block": "{} weights to a scale",
     "adapter_format": "adapters in {}",
-    "base_format": "what is not in 4 bits in {}",
+    "base_format": "frozen weights, where they are not quantized, in {}",
     "dropout": "a dropout of {}",
     "offload": "a machine's own memory for {}",
     "offload_sizes": "buffers of offloading of {}",

@@ -25,7 +25,8 @@ _SILENT = ("base_format", "keep_logits", "micro_batches", "offload_sizes")
 _DEFAULTS = {"accumulate": 1, "attention": "flash", "checkpointing": "none", "offload": "none", "optimizer": "adamw"}
 _PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "axolotl": {"bf16": {"bf16": True}, "fp16": {"fp16": True}},
-    "LLaMA-Factory": {"bf16": {"pure_bf16": True}, "amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
+    "LLaMA-Factory": {"bf16": {"pure_bf16": True, "bf16": False}, "amp-bf16": {"bf16": True},
+                      "amp-fp16": {"fp16": True}},
     "TRL": {"bf16": {"bf16": True, "dtype": "bfloat16"}, "amp-bf16": {"bf16": True},
             "amp-fp16": {"fp16": True, "bf16": False}},
     "Trainer": {"amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
@@ -102,6 +103,7 @@ def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
         told[1].setdefault("update", "fused")
     if "method" in words:  # the adapter's own words follow from it
         of_method = ("lora", "double", "base")
+        expected.pop("base_format", None)
         expected = {word: value for word, value in told[1].items() if word.startswith(of_method)} | expected
     if "offload" in words:  # with which sizes of buffers come and go; DeepSpeed takes gradients with the states
         expected.pop("offload_sizes", None)
@@ -249,6 +251,8 @@ def _adapter(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str,
     ways = _ADAPTERS.get(kind, {"lora": {}, "qlora": {}})
     found = {} if reading.facts.method not in (None, "full") else dict(ways["lora"])
     found |= ways["qlora"] if words["method"] == "qlora" else {}
+    if kind == "TRL" and words["method"] == "lora" and words.get("base_format") != "fp32":
+        found["dtype"] = "float16" if reading.facts.compute == "fp16" else "bfloat16"
     if rank := words.get("lora_rank"):
         found |= {key: rank for key in ("lora_r", "lora_rank") if key in found}
     return found

@@ -352,7 +352,7 @@ def _of_a_script(document: Document) -> Found:
 
 
 def _trl_silent(document: Document, named: Found) -> Found:
-    found = {"method": "full", "compute": "bf16", "checkpointing": True, "stage": "sft"}
+    found = {"method": "full", "compute": "bf16", "weights": "fp32", "checkpointing": True, "stage": "sft"}
     return {**found, "micro_batch": 8, "sequence": 1024, "rank": 16}
 
 

@@ -245,9 +245,10 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
     targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
     # What is not in 4 bits has 16 under FSDP; where it divides the weights that stands by itself.
     apart = facts.unprepared or (facts.runtime == "fsdp" and facts.zero == 2)
+    base = "fp32" if facts.weights == "fp32" else None
     return {
         "method": "qlora" if facts.method == "qlora" else "lora",
-        "base_format": "16-bit" if apart and facts.method == "qlora" else None,
+        "base_format": ("16-bit" if apart else None) if facts.method == "qlora" else base,
         "lora_rank": facts.rank,
         "lora_targets": targets,
         "dora": True if facts.method == "dora" else None,

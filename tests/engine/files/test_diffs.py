@@ -184,3 +184,9 @@ def test_how_many_sequences_are_evaluated_at_once_is_written_where_a_file_says_i
     assert after is not None
     assert after.replace("size 1", "size 8").replace("size: 1", "size: 8") == text
     assert edited(text.replace("eval_batch_size", "save_steps"), {"eval_batch": 1}) is None
+
+
+def test_pure_sixteen_bits_take_the_place_of_autocast() -> None:
+    """LLaMA-Factory refuses to start where a file asks for both."""
+    text = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\nbf16: true\n"
+    assert "bf16: false\npure_bf16: true" in str(edited(text, {"precision": "bf16"}))

@@ -210,6 +210,16 @@ def test_beside_four_bits_a_program_keeps_its_own_format(text: str, base: str) -
 
 
 @pytest.mark.parametrize(
+    ("dtype", "base"),
+    [("", "fp32"), ("dtype: float32\n", "fp32"), ("torch_dtype: float32\n", "fp32"), ("dtype: bfloat16\n", "16-bit")],
+)
+def test_trl_loads_what_adapters_lie_over_in_fp32_unless_told_otherwise(dtype: str, base: str) -> None:
+    text = f"model_name_or_path: gpt2\nuse_peft: true\nlora_r: 16\nmax_length: 512\nbf16: true\n{dtype}"
+    found = setup(**words(text).words)
+    assert (found.adaptation.method, found.adaptation.base) == ("lora", base)
+
+
+@pytest.mark.parametrize(
     ("text", "expected", "told"),
     [
         ("eval_batch_size: 8\n", (8, 0, False), "8 sequences at a time, and keeps the loss alone"),
