@@ -474,13 +474,27 @@ NAMES_BIG = {
 }
 
 
-def test_what_a_run_wrote_alone_gets_no_verdict_on_the_pages_own_model() -> None:
+IN_USE = (
+    "| NVIDIA-SMI 535 |\n|   0  NVIDIA A100-SXM4-80GB  Off | 0 |\n"
+    "| N/A   32C    P0   86W / 400W |  {}MiB / 81920MiB |\n"
+)
+
+
+@pytest.mark.parametrize("text", [OUT_OF_MEMORY, IN_USE.format(51_234)], ids=["out of memory", "a card in use"])
+def test_what_a_run_wrote_alone_gets_no_verdict_on_the_pages_own_model(text: str) -> None:
     """It once got "Fits" for a run that had failed."""
-    heard = read([OUT_OF_MEMORY], START)
+    heard = read([text], START)
     view = ACT.compute(State("run", {**START.controls, **heard.controls}))
     assert view.success
     assert view.success.title == TITLES["model"]
     assert view.failure is None
+
+
+def test_a_card_that_nothing_uses_only_says_which_card_it_is() -> None:
+    heard = read([IN_USE.format(4)], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert view.success
+    assert view.success.title == "Fits"
 
 
 @pytest.mark.parametrize("who", NAMES_BIG)

@@ -59,7 +59,9 @@ def noted(
         rival: What `other_model` says of them.
     """
     left = set()
-    if any(reading.kind in (*TRAININGS, *OF_A_RUN) for reading in readings) and not found and at["model"] != PASTED:
+    # A table of nvidia-smi is of a run where something takes memory.
+    trained = any(reading.kind in (*TRAININGS, *OF_A_RUN) or reading.measured for reading in readings)
+    if trained and not found and at["model"] != PASTED:
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
         left |= {"model"} if named or at["model"] == MODEL else set()
