@@ -295,7 +295,8 @@ def _kept(c: Setup) -> Iterator[Change]:
     yield from (_zero(zero) for zero in range(c.layout.zero))
     if c.update.offload != "none":
         here = {"offload": "none"} | ({"offload_sizes": None} if c.update.buffers else {})
-        yield Change("--offload none", here, "Keep optimizer states on the device")
+        more = {"gradients": ", gradients", "parameters": ", gradients, parameters"}.get(c.update.offload, "")
+        yield Change("--offload none", here, f"Keep optimizer states{more} on the device")
 
 
 def _merged(c: Setup) -> Iterator[Change]:
