@@ -216,8 +216,8 @@ def test_a_changed_case_is_measured_anew(tmp_path: Path, record_file: Path) -> N
     assert started == ["tiny", "tiny"]
 
 
-@pytest.mark.usefixtures("recorded")
-def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
+def _interrupted(out: Path) -> tuple[list[tuple[str, TrainingCase]], list[int], Callable[[Case, int], None]]:
+    """The cases of a run that is interrupted at its second repeat, the processes it started, and what notes them."""
     started: list[int] = []
 
     def interrupt_the_second(case: Case, pid: int) -> None:
@@ -227,10 +227,16 @@ def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> N
 
     cases = [("trial", tiny_case(repeats=2))]
     with pytest.raises(KeyboardInterrupt):
-        runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second))
+        runner.run(cases, Settings("cpu", out, on_start=interrupt_the_second))
+    return cases, started, interrupt_the_second
+
+
+@pytest.mark.usefixtures("recorded")
+def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
+    cases, started, begin = _interrupted(tmp_path)
     assert _records(tmp_path) == {}
     assert not Path(f"/proc/{started[1]}").exists()
-    assert runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second)) == 0
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=begin)) == 0
     assert len(started) == 3
     assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
     assert not (tmp_path / ".parts").exists()
@@ -257,16 +263,7 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_repeats_that_no_run_has_left_are_measured_anew_with_a_line(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    started: list[int] = []
-
-    def interrupt_the_second(case: Case, pid: int) -> None:
-        started.append(pid)
-        if len(started) == 2:
-            raise KeyboardInterrupt
-
-    cases = [("trial", tiny_case(repeats=2))]
-    with pytest.raises(KeyboardInterrupt):
-        runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second))
+    cases, _, _ = _interrupted(tmp_path)
     [file] = (tmp_path / ".parts").rglob("*.partial")
     saved = json.loads(file.read_text(encoding="utf-8"))
     DAMAGES[name](saved)
