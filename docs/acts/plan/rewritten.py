@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import unified_diff
 from typing import Any
 
 from explorable import live
 from ironlaw import accelerator
 from ironlaw.files import Reading, parts
-from ironlaw.files.diffs import edited
+from ironlaw.files.diffs import edited, unified
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import joined
 from ironlaw.files.words import words_of as words_of_files
@@ -22,8 +21,6 @@ from .take import read
 
 UNSAID = "Not in these files, and changed too"
 """What is called what no setting of the files says."""
-NO_NEWLINE = "\\ No newline at end of file"
-"""How a diff says of a line that nothing ends it."""
 _TOGETHER = (("batch", "accumulate", "micro_batches"), ("method", "lora_rank", "precision", "base_format"))
 """Words that are changed together."""
 _CONTROLS = {"dp": "gpus", **SET_BY}
@@ -52,8 +49,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
         mine = {word: value for word, value in changed.items() if word in own or word not in (*others, *written)}
         after, done = _written(text, mine, str(words["gpu"]))
         written |= done
-        lines = unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), "yours", "changed", n=1)
-        if difference := "".join(one if one.endswith("\n") else f"{one}\n{NO_NEWLINE}\n" for one in lines):
+        if difference := unified(text, after, "yours", "changed", 1):
             diffs[reading.kind] = difference
     left = [word for word in changed if word not in written]
     told = list(_told(left, state, stood))

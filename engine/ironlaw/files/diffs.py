@@ -72,7 +72,13 @@ def diff(
     after = edited(text, change, chip)
     if after is None or after == text:
         return None
-    lines = difflib.unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return unified(text, after, name, name)
+
+
+def unified(before: str, after: str, old: str, new: str, around: int = 3) -> str:
+    """A unified diff of two texts with these names and so many lines around a change."""
+    texts = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    lines = difflib.unified_diff(texts[0], texts[1], old, new, n=around)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
