@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from explorable import live
 
-from .choices import SAID
+from .choices import SAID, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
@@ -42,22 +41,18 @@ _TOLD = {
 
 def told(state: live.State) -> str:
     """What is set beside the controls, in a sentence; nothing where nothing is."""
-    said = [worded(word, value) for word, value in _set(state).items() if word != SAID]
+    said = [worded(word, value) for word, value in more_of(state.controls).items() if word != SAID]
     return f"Set beside the controls: {', '.join(said)}." if said else ""
 
 
 def taken_back(state: live.State) -> Iterator[live.Suggestion]:
     """A change for each of them that takes it away."""
-    stands = _set(state)
+    stands = more_of(state.controls)
     for place, (word, value) in enumerate(stands.items()):
         rest = {other: one for other, one in stands.items() if other != word}
         change = {"more": json.dumps(rest, sort_keys=True) if rest else ""}
         text = "The plan is as if nothing had said it."
         yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
-
-
-def _set(state: live.State) -> dict[str, Any]:
-    return json.loads(str(state.controls["more"]) or "{}")  # type: ignore[no-any-return]
 
 
 def worded(word: str, value: object) -> str:

@@ -233,7 +233,7 @@ CONTROLS = (
 
 def together_of(at: Mapping[str, Any]) -> int:
     """Cards that hold one copy of the model, and work on its sequences together."""
-    shared = int(json.loads(str(at["more"]) or "{}").get("cp", 1))
+    shared = int(more_of(at).get("cp", 1))
     return int(at["tp"]) * int(at["pp"]) * shared
 
 
@@ -243,13 +243,13 @@ def words_of(state: live.State) -> dict[str, Any]:
     together = together_of(at)
     gpus, pipeline = int(at["gpus"]), int(at["pp"])
     adapters = at["method"] != "full"
-    more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
+    more, follows = more_of(at), _follows(at)
     words: dict[str, Any] = {
         "model": model_of(str(at["model"]), str(at["config"])),
         "gpu": at["gpu"],
         "batch": at["batch"],
         "sequence": at["sequence"],
-        "precision": at["precision"] or formats_at(at),
+        "precision": at["precision"] or _formats(at, follows),
         "optimizer": at["optimizer"],
         "attention": "flash" if at["flash"] else "standard",
         "checkpointing": at["checkpointing"],
@@ -265,7 +265,6 @@ def words_of(state: live.State) -> dict[str, Any]:
         "zero": at["zero"] if gpus // (int(at["tp"]) * pipeline) > 1 else 0,
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
-    follows = _follows(at)
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
     more.pop(SAID, None)
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
@@ -278,9 +277,14 @@ def words_of(state: live.State) -> dict[str, Any]:
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
 
 
+def more_of(at: Mapping[str, Any]) -> dict[str, Any]:
+    """What is set beside the controls: words of a setup, and under `SAID` what files say."""
+    return json.loads(str(at["more"]) or "{}")  # type: ignore[no-any-return]
+
+
 def says(at: Mapping[str, Any]) -> dict[str, Any]:
     """What files say that is kept beside the controls."""
-    return json.loads(str(at["more"]) or "{}").get(SAID, {})  # type: ignore[no-any-return]
+    return more_of(at).get(SAID, {})  # type: ignore[no-any-return]
 
 
 def _follows(at: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -307,8 +311,12 @@ def says_formats(at: Mapping[str, Any]) -> str | None:
 
 def formats_at(at: Mapping[str, Any]) -> str | None:
     """The formats where nobody has chosen any: by what files say, or those of FSDP and ZeRO where they divide."""
-    if formats := says_formats(at):
-        return formats
+    return _formats(at, _follows(at))
+
+
+def _formats(at: Mapping[str, Any], follows: Mapping[str, Any]) -> str | None:
+    if formats := follows.get("precision"):
+        return str(formats)
     divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
     if at["method"] != "full" or not divided:
         return None

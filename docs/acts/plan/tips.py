@@ -17,7 +17,7 @@ from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
 from .beside import taken_back
-from .choices import CONTROLS, MORE, formats_at, says, setup_of, together_of, words_of
+from .choices import CONTROLS, MORE, formats_at, more_of, says, setup_of, together_of, words_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
@@ -333,7 +333,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     if not _has_place(found):
         return None
     # What follows from the rest needs no control; what does not stands among the settings that files set.
-    said = json.dumps({**json.loads(str(state.controls["more"]) or "{}"), **rest}, sort_keys=True)
+    said = json.dumps({**more_of(state.controls), **rest}, sort_keys=True)
     formats = setup_of(state).precision.name
     ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
     # The formats that stand by themselves follow what is divided.
