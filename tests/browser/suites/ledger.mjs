@@ -151,11 +151,16 @@ export function ledgerTests({ once, full }) {
     await secondTab(browser, server.base + ACT_2, "7");
     await instrumentsOpen(browser);
     await move(browser, lever("Prefetching"));
-    await browser.open(server.base + LEDGER);
+    // No answer can follow a move with which the reader leaves.
+    await browser.of('live-act input[data-toggle="checkpointing"]', (input) => {
+      input.click();
+      location.assign("../ledger/");
+    });
     await browser.waitFor("live-ledger h2");
     const { predictions, acts } = await ledgerDocument(browser);
     assert.deepEqual(predictions, { "mfu-gap": 60, "trust-but-measure": 7 });
     assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
+    assert.equal(acts["mfu-gap"].memory.controls.checkpointing, true, "the last move is kept");
   });
 
   full("ledger: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {

@@ -51,8 +51,16 @@ export async function followProgress(): Promise<void> {
   if (!homes) return;
   const ledger = documentLedger();
   await ledger.ready;
-  const mark = (): void => markLinks(homes, (act) => ledger.entry(act)?.stage ?? "none");
-  ledger.subscribe(mark);
+  const stageOf = (act: string): Stage => ledger.entry(act)?.stage ?? "none";
+  const marked = new Map<string, Stage>();
+  const mark = (): void => {
+    for (const act of Object.values(homes).flat()) marked.set(act, stageOf(act));
+    markLinks(homes, stageOf);
+  };
+  // Most changes of an act leave it at its stage.
+  ledger.subscribe((acts) => {
+    if ([...acts].some((act) => marked.has(act) && marked.get(act) !== stageOf(act))) mark();
+  });
   onEveryPage(mark);
 }
 

@@ -20,6 +20,7 @@ import { Paint } from "./paint";
 import { keepPlace } from "./place";
 import { answered, nameOf, readBlanks } from "./reflections";
 import type { Results } from "./results";
+import { Saving } from "./saving";
 
 export const mount = (host: HTMLElement): Part => new ActPart(host);
 
@@ -33,6 +34,7 @@ class ActPart implements Part {
   readonly #charts: Chart[];
   readonly #paint: Paint;
   readonly #answers: Answers;
+  readonly #saving: Saving;
   readonly #unsubscribe: (() => void)[];
   readonly #defaults: Instruments;
   /** What stands around the instruments; null for an act without, and until its code is there. */
@@ -81,6 +83,7 @@ class ActPart implements Part {
       told: () => this.#annotate(),
     };
     this.#answers = new Answers(asking, this.#charts, this.#paint, signal);
+    this.#saving = new Saving(() => this.#save(), signal);
     this.#memory = this.#kept() ?? this.#memory;
     this.#apply();
     putBack();
@@ -107,6 +110,7 @@ class ActPart implements Part {
   }
 
   gone(): void {
+    this.#saving.flush();
     this.#gone.abort();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#paint.gone();
@@ -242,7 +246,8 @@ class ActPart implements Part {
       this.#memory = { ...this.#memory, ...instruments };
       if (this.#answers.ready) void this.#answers.follow();
     }
-    this.#remember({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
+    this.#change({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
+    this.#saving.soon();
   }
 
   #undo(): void {
@@ -281,6 +286,7 @@ class ActPart implements Part {
 
   #reset(): void {
     const before = this.#memory;
+    this.#saving.drop();
     this.#ledger.reset(this.#name);
     this.#startAgain();
     const earlier = earlierOf(before, (prediction) => this.#bench.question?.words(prediction) ?? "");
@@ -324,6 +330,8 @@ class ActPart implements Part {
   #ledgerChanged(mine: boolean): void {
     slot(this.#host, "unsaved").hidden = this.#ledger.lasting;
     if (!mine) return;
+    // What the reader did here is the newer.
+    if (this.#saving.waiting) return this.#saving.now();
     const kept = this.#kept();
     if (equal(kept ?? this.#fresh(), this.#memory)) return;
     this.#paint.announce("This act changed in another tab.");
@@ -334,12 +342,20 @@ class ActPart implements Part {
   }
 
   #remember(change: Partial<Memory>): void {
+    this.#change(change);
+    this.#saving.now();
+  }
+
+  /** Shows a change, and asks for what follows from it; writing it down is the caller's. */
+  #change(change: Partial<Memory>): void {
     this.#memory = { ...this.#memory, ...change };
     // A reader who uses the act sees it, even if the observer has not reported that yet.
     this.#answers.visible = true;
     this.#apply();
-    // Python computes while the ledger is written.
     this.#answers.refreshIfNeeded();
+  }
+
+  #save(): void {
     if (!this.#linked) this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
   }
 
@@ -352,7 +368,8 @@ class ActPart implements Part {
   #annotate(): void {
     const { view } = this.#answers.results;
     if (view) this.#around?.told(this.#state(), view);
-    if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
+    if (this.#saving.waiting) this.#saving.now();
+    else if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
   }
 
   #account(results = this.#answers.results): Account {
