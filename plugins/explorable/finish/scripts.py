@@ -43,6 +43,8 @@ _ONLY_SAYS = frozenset({
 })  # fmt: skip
 """What a link may be to an address that browsers do not ask for."""
 _STAYS = re.compile(r"[\d.]*")
+_MOST_ATTRIBUTES = 100
+"""Of one tag. A tag that does not end takes in all that follow, each of which is read as one that does not end."""
 _LONGEST = 60
 """Characters of a script that a message quotes."""
 
@@ -75,6 +77,11 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
         if tag.start() < read:
             continue
         attributes, end = _attributes(html, tag.end())
+        if attributes is None:
+            opened = html[tag.start() : end]
+            refused = f"the tag {_short(opened)!r} has more than {_MOST_ATTRIBUTES} attributes"
+            yield Found(tag.start(), opened, "", refused, tag[0])
+            return
         if tag[1].lower().rpartition(":")[2] == "script":
             closed = _CLOSED.search(html, end)
             assert closed, "the end of the page closes it"
@@ -127,17 +134,23 @@ def _script(
     return Found(start, text, hash_of(text), refused, tag)
 
 
-def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
+def _attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
     """The attributes of a tag from behind its name, by their names in small letters, and where the tag ends.
 
-    As browsers have it, the first of two attributes of one name counts.
+    As browsers have it, the first of two attributes of one name counts. None for a tag that has too many, and where
+    they were left.
     """
     found: dict[str, str] = {}
-    while not (end := _END.match(html, at)) and (one := _ATTRIBUTE.match(html, at)):
+    for _ in range(_MOST_ATTRIBUTES + 1):
+        if end := _END.match(html, at):
+            return found, end.end()
+        one = _ATTRIBUTE.match(html, at)
+        if not one:
+            return found, at
         value = one["double"] or one["single"] or one["bare"] or ""
         found.setdefault(one["name"].lower(), entities.unescape(value))
         at = one.end()
-    return found, end.end() if end else at
+    return None, at
 
 
 def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:

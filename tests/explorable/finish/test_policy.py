@@ -93,6 +93,14 @@ def test_whatever_runs_is_found(html: str) -> None:
     assert any(one.refused for one in scripts(f"<p>words</p>{html}<p>words</p>", {"x.js"}))
 
 
+@pytest.mark.parametrize("html", ["<link " * 200_000, "<a " + "x " * 200_000, "<a>" + "<b c='d' " * 101])
+def test_a_tag_that_does_not_end_is_refused_before_its_rest_is_read(html: str) -> None:
+    found, *more = scripts(html, ())
+    assert "has more than 100 attributes" in found.refused
+    assert len(found.text) < 1000
+    assert not more
+
+
 @pytest.mark.parametrize(
     "html",
     [
