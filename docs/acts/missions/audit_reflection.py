@@ -30,7 +30,7 @@ PARTS = {
 ENGINE = ("gathered", "temporary", "driver")
 """Parts that only the engine's list of tensors has."""
 WHY = {
-    "weights": "Weights are all that serving needs. They are the largest part where little learns.",
+    "weights": "Weights are all that serving needs; training keeps more for every one that learns.",
     "gradients": "There is a gradient for each parameter that learns, and it is gone after the update.",
     "master": "Mixed precision keeps one, and only of what learns.",
     "optimizer": "It is as large as the number of vectors says, and only for what learns.",

@@ -80,9 +80,9 @@ WALL = Wall(
     updates=64,
     loss=0.01,
     outliers=(),
-    lesson="A larger batch never fits, and the core would not be faster for it. Accumulating does the same for flash "
-    "and radio, whose cost is that of an update, however many windows it holds. Too many, and few updates are left. No "
-    "batch is strange here, so clipping saves nothing and shortens every long step.",
+    lesson="A larger micro-batch takes memory for each of its windows, and makes the core no faster. Accumulating "
+    "spreads what flash and radio cost for an update over more windows. Too many, and few updates are left. No batch "
+    "is strange here, so clipping saves nothing and shortens every long step.",
     sources="MFU is that of the core while it is awake. Flash and radio are data sheet and standard; efficiency is "
     "assumed. The loss is a toy, the noisy quadratic model.",
 )

@@ -40,8 +40,9 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
         plan = wall.plan(state.controls)
         share = next(name for name, (low, high) in SHARES.items() if low <= plan.network < high)
         # Every limit that the table marks as not kept stands in the way.
-        loss = trained(wall, plan, str(state.controls["rate"])).obstacle
-        return {"network": share, "state": (*exceeded(wall, plan), *([loss] if loss else [])) or ("none",)}
+        trials = trained(wall, plan, str(state.controls["rate"]))
+        loss = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
+        return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}
 
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())
     shares = tuple(live.Option(name, label, "Exchanges over the whole step.") for name, label in LABELS.items())

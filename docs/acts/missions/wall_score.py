@@ -18,8 +18,8 @@ NEEDED = 17
 """How many of them have to stay under the limit: four fifths."""
 OUTSIDE = 1
 """How many of the best, and of the worst, lie outside the band: what is left are nine tenths."""
-MOST = 128
-"""The most updates that are simulated. A setting that needs more is slow anyway."""
+LEAST, MOST = 5, 128
+"""How many updates are simulated, whatever the samples are enough for. A plan of more breaks another limit, too."""
 LAST = 0.1
 """Share of the updates over which the final loss is the mean."""
 
@@ -31,10 +31,12 @@ class Trials:
     Attributes:
         runs: By their final loss; those that explode come last.
         limit: The loss to reach.
+        wanted: Updates that the samples are enough for.
     """
 
     runs: tuple[Course, ...]
     limit: float
+    wanted: int
 
     @property
     def shown(self) -> Course:
@@ -65,6 +67,11 @@ class Trials:
         return "exploded" if 2 * self.exploded > len(self.runs) - self.kept else "loss"
 
     @property
+    def unjudged(self) -> bool:
+        """Whether more updates than the simulated ones may still bring the loss down."""
+        return self.wanted > MOST and self.obstacle == "loss"
+
+    @property
     def band(self) -> tuple[Course, ...]:
         """Nine tenths of them: without the best and the worst."""
         return self.runs[OUTSIDE:-OUTSIDE]
@@ -78,18 +85,19 @@ def learning_rate(wall: Wall, plan: Plan, rule: str) -> float:
 
 def updates_of(wall: Wall, plan: Plan) -> int:
     """Updates that the samples are enough for: a larger batch makes fewer."""
-    return max(5, round(wall.updates * wall.base / plan.batch))
+    return round(wall.updates * wall.base / plan.batch)
 
 
 def trained(wall: Wall, plan: Plan, rule: str) -> Trials:
-    """The simulated trainings: the same samples whatever the batch, and a seed for each."""
-    steps, rate = min(MOST, updates_of(wall, plan)), learning_rate(wall, plan, rule)
+    """The simulated trainings, a seed for each: the same samples whatever the batch, as far as they are simulated."""
+    wanted, rate = updates_of(wall, plan), learning_rate(wall, plan, rule)
+    steps = min(MOST, max(LEAST, wanted))
     # The model's unit is one sample of the base batch: only the ratio of the two matters.
     noise, guard, strange = wall.noise, plan.guard, wall.outliers
     runs = (
         course(steps, plan.batch, rate, noise=noise, guard=guard, outliers=strange, seed=seed) for seed in range(SEEDS)
     )
-    return Trials(tuple(sorted(runs, key=final_loss)), wall.loss)
+    return Trials(tuple(sorted(runs, key=final_loss)), wall.loss, wanted)
 
 
 def final_loss(run: Course) -> float:

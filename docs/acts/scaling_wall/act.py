@@ -15,7 +15,18 @@ from ..missions.shared import CLOSED, beyond, share
 from ..missions.tracks import track_of
 from ..missions.wall_reflection import reflections
 from ..missions.wall_remedy import hint
-from ..missions.wall_score import NEEDED, SEEDS, Trials, final_loss, learning_rate, limited, ratio, score, trained
+from ..missions.wall_score import (
+    LEAST,
+    NEEDED,
+    SEEDS,
+    Trials,
+    final_loss,
+    learning_rate,
+    limited,
+    ratio,
+    score,
+    trained,
+)
 
 POINTS = 120
 """Most places of the loss curve that are drawn."""
@@ -83,9 +94,9 @@ def _compute(track: Track, state: live.State) -> live.View:
     return live.View(
         data={
             "band": tuple(_band(trials)),
-            "curve": tuple(_curve(trials.shown)),
-            "exploded": tuple(_explosion(trials.shown)),
-            "steps": tuple(_steps(trials.shown)),
+            "curve": tuple(_curve(trials)),
+            "exploded": tuple(_explosion(trials)),
+            "steps": tuple(_steps(trials)),
             "goal": ({"loss": wall.loss, "text": f"to reach: {wall.loss:g}"},),
             "points": tuple(_points(wall, setting)),
             "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
@@ -105,7 +116,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         readings={
             "memory": f"{_memory(plan)} %",
             "network": f"{_busy(wall, plan)} %",
-            "trainings that reach the toy loss": f"{trials.kept} of {len(trials.runs)}",
+            "trainings that reach the toy loss": _reached(trials),
         },
     )
 
@@ -128,10 +139,15 @@ def _drawn(run: Course) -> Iterator[tuple[int, float]]:
         yield index + 1, run.losses[index]
 
 
-def _curve(run: Course) -> Iterator[live.Row]:
+def _whole(trials: Trials) -> int:
+    """Updates after which all samples are seen, or all that is simulated."""
+    return max(trials.wanted, len(trials.shown.losses))
+
+
+def _curve(trials: Trials) -> Iterator[live.Row]:
     """The loss as it is drawn, kept between the ends of the axis."""
-    for update, loss in _drawn(run):
-        yield {"seen": 100 * update / len(run.losses), "loss": min(TOP, max(BOTTOM, loss))}
+    for update, loss in _drawn(trials.shown):
+        yield {"seen": 100 * update / _whole(trials), "loss": min(TOP, max(BOTTOM, loss))}
 
 
 def _band(trials: Trials) -> Iterator[live.Row]:
@@ -140,21 +156,22 @@ def _band(trials: Trials) -> Iterator[live.Row]:
     for index in range(0, count, max(1, count // POINTS)):
         losses = [run.losses[index] for run in trials.band]
         ends = (min(TOP, max(BOTTOM, end)) for end in (min(losses), max(losses)))
-        yield dict(zip(("seen", "low", "high"), (100 * (index + 1) / count, *ends), strict=True))
+        yield dict(zip(("seen", "low", "high"), (100 * (index + 1) / _whole(trials), *ends), strict=True))
 
 
-def _explosion(run: Course) -> Iterator[live.Row]:
+def _explosion(trials: Trials) -> Iterator[live.Row]:
+    run = trials.shown
     if run.exploded_at is not None:
-        seen = 100 * (run.exploded_at + 1) / len(run.losses)
+        seen = 100 * (run.exploded_at + 1) / _whole(trials)
         yield {"seen": seen, "loss": TOP / 2, "text": "NaN" if run.reason == "overflow" else "explodes"}
 
 
-def _steps(run: Course) -> Iterator[live.Row]:
+def _steps(trials: Trials) -> Iterator[live.Row]:
     """Where a reader who plays the curve stops: each of its places, and the explosion."""
-    count = len(run.losses)
+    run, count = trials.shown, _whole(trials)
     for update, loss in _drawn(run):
         yield {"seen": 100 * update / count, "text": f"Update {update} of {count}: toy loss {loss:.3f}"}
-    for row in _explosion(run):
+    for row in _explosion(trials):
         yield {"seen": row["seen"], "text": f"Update {1 + (run.exploded_at or 0)} of {count}: {row['text']}"}
 
 
@@ -196,8 +213,16 @@ def _loss(trials: Trials) -> str:
     return beyond(loss, trials.limit, 3, kept=loss <= trials.limit)
 
 
+def _reached(trials: Trials) -> str:
+    """How many trainings reach the loss, where that is known."""
+    return "not known" if trials.unjudged else f"{trials.kept} of {len(trials.runs)}"
+
+
 def _outcome(trials: Trials) -> str:
     run, kept = trials.shown, f"{trials.kept} of {len(trials.runs)} trainings reach {trials.limit:g}"
+    if trials.unjudged:
+        some = f"{len(run.losses)} of {trials.wanted:,} updates"
+        return f"the toy loss is at {_loss(trials)} after {some}; the others are not simulated"
     if run.exploded_at is not None:
         return f"the toy loss explodes at update {run.exploded_at + 1} of {len(run.losses)}; {kept}"
     return f"the toy loss ends at {_loss(trials)}; {kept}"
@@ -207,10 +232,10 @@ def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
     run = trials.shown
     loss = "explodes" if run.exploded_at is not None else _loss(trials)
 
-    def line(name: str, value: str, limit: str, *, good: bool) -> dict[str, str]:
-        return live.row(name, value, limit, "✓" if good else "✗")
+    def line(name: str, value: str, limit: str, *, good: bool, known: bool = True) -> dict[str, str]:
+        return live.row(name, value, limit, ("✓" if good else "✗") if known else "–")
 
-    kept = f"{trials.kept} of {len(trials.runs)}"
+    known = not trials.unjudged
     return live.Table(
         "Everything has to hold at once. The toy loss is the mean of the last tenth of the updates, in the middle "
         "training; the last line counts the trainings that reach it.",
@@ -219,8 +244,14 @@ def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
             line("Memory", f"{_memory(plan)} %", "100 %", good=plan.need <= plan.limit),
             line("Network", f"{_busy(wall, plan)} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling),
             line("MFU", f"{_mfu(wall, plan)} %", f"{100 * wall.target:g} %", good=plan.mfu >= wall.target),
-            line("Toy loss", loss, f"{wall.loss:g}", good=final_loss(run) <= wall.loss),
-            line("Trainings that reach it", kept, f"{NEEDED} of {SEEDS}", good=not trials.obstacle),
+            line("Toy loss", loss, f"{wall.loss:g}", good=final_loss(run) <= wall.loss, known=known),
+            line(
+                "Trainings that reach it",
+                _reached(trials),
+                f"{NEEDED} of {SEEDS}",
+                good=not trials.obstacle,
+                known=known,
+            ),
         ],
     )
 
@@ -230,7 +261,8 @@ def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> liv
     rate = learning_rate(wall, plan, str(setting["rate"]))
     rows = [
         live.row("Samples in an update", f"{plan.batch:,}"),
-        live.row("Updates", f"{len(run.losses):,}"),
+        live.row("Updates simulated", f"{len(run.losses):,}"),
+        live.row("Updates that the samples are enough for", f"{trials.wanted:,}"),
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
         live.row("Updates shortened by clipping", f"{run.clipped}"),
@@ -270,11 +302,16 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
         "network": "Exchanges take too large a share of the step.",
         "mfu": "The devices wait, or compute again, for too much of their time.",
         "exploded": reasons.get(trials.reason, ""),
-        "loss": f"The same samples made {len(run.losses)} updates."
+        "loss": _few(trials.wanted)
         if final_loss(run) < 1
         else "The learning rate is beyond what the toy loss can follow: it ends above where it began.",
     }
     return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy)
+
+
+def _few(updates: int) -> str:
+    made = "for no whole update" if not updates else "for one update" if updates == 1 else f"for {updates} updates"
+    return f"The samples are enough {made}{f', and even {LEAST} are not enough' if updates < LEAST else ''}."
 
 
 def _success(wall: Wall, plan: Plan, reached: float) -> live.Success:

@@ -372,7 +372,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
         headline=f"{_number(answer)} {''.join(_ask_unit(audit))}: {each}{f' {unit}' if audit.ask.share else ''}. "
         f"You said {said:,g}{', and that is right' if right else ''}.",
         paragraphs=(
-            f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
-            f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
+            f"Running the finished {track.model} takes {_number(least)} {unit}. As the mission begins, training it "
+            f"needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
         ),
     )
