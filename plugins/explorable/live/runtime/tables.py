@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import groupby
 
 from explorable.live.runtime.contract import Column
 
@@ -29,7 +30,8 @@ def adding_up(amounts: Mapping[str, float], whole: float, *, digits: int = 2, re
         whole: What they add up to.
         digits: Digits behind the point.
         rest: The part that takes what rounding leaves over, such as one that is a difference itself. Without it the
-            parts nearest to their next step take a step each, so none is shown a whole step from what it is.
+            parts nearest to their next step take a step each, so none is shown a whole step from what it is. Equal
+            parts take it together, unless nothing else adds up.
     """
     if rest:
         shown = {name: round(amount, digits) for name, amount in amounts.items()}
@@ -38,6 +40,12 @@ def adding_up(amounts: Mapping[str, float], whole: float, *, digits: int = 2, re
     scale = 10**digits
     steps = {name: math.floor(amount * scale) for name, amount in amounts.items()}
     left = round(round(whole, digits) * scale) - sum(steps.values())
-    for name in sorted(steps, key=lambda name: steps[name] - amounts[name] * scale)[: max(left, 0)]:
+    nearest = sorted(steps, key=lambda name: steps[name] - amounts[name] * scale)
+    together = [list(equal) for _, equal in groupby(nearest, key=lambda name: amounts[name])]
+    taken: list[str] = []
+    for names in (*together, *([name] for name in nearest)):
+        if len(names) <= left - len(taken) and taken.count(names[0]) == 0:
+            taken += names
+    for name in taken:
         steps[name] += 1
     return {name: count / scale for name, count in steps.items()}

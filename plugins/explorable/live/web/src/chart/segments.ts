@@ -8,7 +8,7 @@ export class Segments {
   readonly #spec: SegmentsSpec;
   readonly #chart: Chart;
   readonly #list: HTMLElement;
-  /** What was tapped stays alone until it is tapped again. */
+  /** What was tapped stays alone until it is tapped again, in an act with a question also until something is set or pressed there. */
   #pinned: string | null = null;
   /** Under the mouse. */
   #pointed: string | null = null;
@@ -33,6 +33,9 @@ export class Segments {
     this.#list.addEventListener("click", (event) => this.#pin(keyOf(event.target)), { signal });
     this.#list.addEventListener("keydown", (event) => this.#key(event), { signal });
     chart.onDrawn(() => this.#drawn(), signal);
+    const scene = chart.figure.closest<HTMLElement>("live-act:has([data-part='predict'])");
+    scene?.addEventListener("change", () => this.#release(), { signal });
+    scene?.addEventListener("click", (event) => (event.target as Element).closest("[data-action]") && this.#release(), { signal });
   }
 
   #drawn(): void {
@@ -78,6 +81,11 @@ export class Segments {
 
   #pin(key: string | null): void {
     this.#pinned = key === this.#pinned ? null : key;
+    this.#show();
+  }
+
+  #release(): void {
+    this.#pinned = null;
     this.#show();
   }
 

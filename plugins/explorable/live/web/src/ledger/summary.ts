@@ -85,7 +85,7 @@ function triedWords(memory: Entry["memory"]): [string, string][] {
 
 /** What was locked in before the present prediction. */
 export function earlierWords({ attempts, first, revealed }: Earlier): string {
-  return `${attempts === 1 ? "one attempt" : `${attempts} attempts`}, first ${first}${revealed ? ", answer seen" : ""}`;
+  return `${attempts === 1 ? "one earlier attempt" : `${attempts} earlier attempts`}, first ${first}${revealed ? ", answer seen" : ""}`;
 }
 
 /** How far a state is from the best that a search found, if one searched. */
