@@ -29,7 +29,9 @@ def test_the_link_fills_fields_of_the_issue_form() -> None:
 
 def test_the_link_asks_and_judges_nothing() -> None:
     """It stands behind every check, also where both texts agree: "This number is wrong" read as the check's verdict."""
-    [link] = Links("index.md", {}, "records", form=wrong.form("https://github.com/some/book/", **KNOWN)).report("1", "2")
+    [link] = Links("index.md", {}, "records", form=wrong.form("https://github.com/some/book/", **KNOWN)).report(
+        "1", "2"
+    )
     assert link.text == "Number wrong? Tell us"
 
 
