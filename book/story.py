@@ -165,9 +165,9 @@ def picture(stops: Sequence[Stop], place: int) -> tuple[Sketch, str]:
     sheet.text(at, MEMORY_LANE[1] + 14, f"{now.memory:.0f} GB", size=SIZE, bold=True, anchor=anchor)
     fit = "fits" if now.fits else "does not fit"
     words = (
-        f"Over the {len(stops)} pages of the story the bill falls from ${stops[0].dollars:,.0f} to "
+        f"Over the {len(stops)} stops of the story the bill falls from ${stops[0].dollars:,.0f} to "
         f"${stops[-1].dollars:,.0f}, and the memory of a card from {stops[0].memory:.0f} to {stops[-1].memory:.0f} GB. "
-        f"Here, at page {place + 1} of them, it is ${now.dollars:,.0f}, and {now.memory:.0f} GB, which {fit}."
+        f"Here, at stop {place + 1}, it is ${now.dollars:,.0f}, and {now.memory:.0f} GB, which {fit}."
     )
     return sheet, words
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
 
-from ironlaw import accelerator, estimate, setup, step_time, training_memory
+from ironlaw import accelerator, estimate, model, setup, step_time, training_memory
+from ironlaw.graph import count_operations
 
+BELIEFS = Path(__file__).parents[2] / "docs/chapter/figures/beliefs.py"
 MODEL, SEQUENCES = "gpt2-xl", 32
 MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -40,6 +44,22 @@ def test_both_roads_fit_by_the_count_and_are_uncertain_by_published_runs(road: d
     assert estimate(job).verdict == "uncertain"
 
 
+def test_by_the_yardstick_of_eager_runs_the_last_row_is_uncertain_too() -> None:
+    """The page holds all rows against one yardstick, so that fusing kernels does not change the verdict by itself."""
+    road: dict[str, Any] = {
+        "optimizer": "adamw",
+        "update": "fused",
+        "precision": "mixed",
+        "batch": 2,
+        "micro_batches": 16,
+    }
+    eager, last = (setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled"))
+    published = estimate(eager).calibrated
+    assert published is not None
+    counted, usable = training_memory(last).device_total, last.chip.usable_bytes
+    assert counted < usable < counted * published.needed.high / training_memory(eager).device_total
+
+
 def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
     """Fewer than a tenth of those behind the rows above it."""
     road: dict[str, Any] = {
@@ -56,3 +76,13 @@ def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
     assert last.calibrated.needed.sources == 1
     assert last.calibrated.needed.runs < eager.calibrated.needed.runs / 10
     assert (eager.verdict, last.verdict) == ("uncertain", "fits")
+
+
+def test_the_figure_of_beliefs_draws_the_operations_that_belief_6_names() -> None:
+    """Those that checkpoints add, without the scores that FlashAttention computes again in any case."""
+    kept, again = (
+        count_operations(model(MODEL), 8, 1024, attention="flash", checkpointing=checkpointing)
+        for checkpointing in ("none", "full")
+    )
+    drawn = {name: computed for name, _, computed in run_path(str(BELIEFS))["pairs"]()}
+    assert drawn["FLOPs, checkpointing"] == pytest.approx(1 + (again.hardware - kept.hardware) / kept.model)

@@ -295,7 +295,7 @@ def wrong_row(form: str) -> list[Element]:
     said = Element("p")
     said.text = "A row that is read wrongly, or a source that says something else: "
     link = SubElement(said, "a", {"href": wrong.filled(form, "", "a published run of the accuracy page")})
-    link.text, link.tail = "This number is wrong", "."
+    link.text = "Number wrong? Tell us"
     return [said]
 
 

@@ -43,7 +43,7 @@ def draw() -> Drawing:
             step = step_time(
                 MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention, update="fused"
             )
-            points.append((policy, ledger.allocated_peak / GB, 1000 * step.total))
+            points.append((policy, ledger.device_total / GB, 1000 * step.total))
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:
             offset = SHIFT[attention][policy]

@@ -108,7 +108,7 @@ class Links:
     def report(self, number: str, origin: str) -> list[Element]:
         """The link to the form, filled with a number and where it comes from; nothing when there is no form."""
         address = wrong.filled(self.form, number, origin)
-        return [element("a", "This number is wrong", href=address)] if address else []
+        return [element("a", "Number wrong? Tell us", href=address)] if address else []
 
     def to_page(self, page: str) -> str:
         """The link to another page."""

@@ -1,4 +1,4 @@
-// "This number is wrong": on a site that names its repository, the card of a number and the planner open a form that is filled in.
+// "Number wrong? Tell us": on a site that names its repository, the card of a number and the planner open a form that is filled in.
 // @ts-check
 import assert from "node:assert/strict";
 import { serveSite } from "../harness/server.mjs";
@@ -9,6 +9,9 @@ const FORM = "a[data-wrong-number]";
 const CARD = ".il-card--number:popover-open";
 const COMPUTED = "main p a.il-number.il-computed";
 const PLANNER = 'live-act[data-name="plan"] a.il-link__wrong:not([hidden])';
+/** Every form's link by its own words, in cards, tables and the foot of the page: a question, since it stands also where a number is right. */
+const WORDS = 'a[href*="issues/new"]';
+const ASKS = /^(?:Number wrong|A wrong number on this page)\? Tell us$/;
 const LIMIT_MS = 300_000;
 
 /** The fields of a form's address. @param {string} address */
@@ -41,6 +44,10 @@ export function wrongNumberTests({ once }) {
         assert.deepEqual(rest, page);
         assert.equal(number, shown);
         assert.match(origin ?? "", /\w/);
+
+        const words = await browser.eval((forms) => [...document.querySelectorAll(forms)].map((form) => form.textContent?.trim() ?? ""), WORDS);
+        assert.ok(words.length > 2, "the card's, the page's and the checks' links");
+        for (const said of words) assert.match(said, ASKS);
 
         await browser.open(`${base}plan/`);
         await actReady(browser);

@@ -27,5 +27,13 @@ def test_the_link_fills_fields_of_the_issue_form() -> None:
     assert all(fields[name] in ("input", "textarea") for name in asked)
 
 
+def test_the_link_asks_and_judges_nothing() -> None:
+    """It stands behind every check, also where both texts agree: "This number is wrong" read as the check's verdict."""
+    [link] = Links("index.md", {}, "records", form=wrong.form("https://github.com/some/book/", **KNOWN)).report(
+        "1", "2"
+    )
+    assert link.text == "Number wrong? Tell us"
+
+
 def test_without_a_repository_there_is_no_link() -> None:
     assert Links("index.md", {}, "records", form=wrong.form("", **KNOWN)).report("1", "2") == []

@@ -39,7 +39,7 @@ function open(number: HTMLAnchorElement): void {
     h("span", { class: "il-card__line il-card__both" }, shown),
     h("code", { class: "il-card__line" }, origin),
     line(h("a", { href: number.href }, number.matches(".il-computed") ? "The formula's page" : "The source")),
-    ...(wrong === null ? [] : [line(h("a", { href: wrong }, "This number is wrong"))]),
+    ...(wrong === null ? [] : [line(h("a", { href: wrong }, "Number wrong? Tell us"))]),
   );
   (number.closest(".md-typeset") ?? document.body).append(card);
   card.showPopover();

@@ -56,7 +56,7 @@ export class Around {
   readonly #exports: Exports | null;
   readonly #comparison: Comparison | null;
   #timer = 0;
-  readonly #wrong = h("a", { class: "il-link__wrong", hidden: true }, "This number is wrong");
+  readonly #wrong = h("a", { class: "il-link__wrong", hidden: true }, "Number wrong? Tell us");
   /** What the page itself wrote into the address. */
   #written = "";
   /** Where a link put the controls last, and where they stood before links that came later. */
