@@ -34,6 +34,8 @@ def ledger() -> alt.TopLevelMixin:
         labelFontSize=SIZE,
         titleFontSize=SIZE,
         labelColor="var(--il-muted)",
+        # The name of a prediction ends before the axis's numbers.
+        labelPadding=8,
         titleColor="var(--il-muted)",
         gridOpacity=0.6,
         domain=False,
