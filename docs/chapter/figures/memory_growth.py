@@ -47,6 +47,6 @@ def draw() -> Drawing:
     return Drawing(
         figure,
         f"Two plots. Above, GB at the peak by batch: {by_batch}; it is level at first and then rises in a straight "
-        f"line over {static:.0f} GB that do not change. Below, GB kept by one sequence with attention written out, a "
-        f"curve that bends up, and fused, a straight line: {by_length}.",
+        f"line; a dotted line marks the {static:.0f} GB of weights, gradients and states. Below, GB kept by one "
+        f"sequence with attention written out, a curve that bends up, and fused, a straight line: {by_length}.",
     )

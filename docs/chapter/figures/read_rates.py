@@ -24,7 +24,8 @@ def draw() -> Drawing:
         rates = [disk.read_rate(size) / 1e6 for size in SIZES]
         axes.plot(SIZES, rates, color=INK[ink], linestyle=line, linewidth=1.6, label=name)
         small, photo = (disk.read_rate(size) / 1e6 for size in EXAMPLES)
-        said.append(f"{name} {small:.2g} MB/s, {photo:.2g} MB/s and at most {disk.sequential / 1e6:,.0f} MB/s")
+        small, photo = (float(f"{rate:.2g}") for rate in (small, photo))
+        said.append(f"{name} {small:,g} MB/s, {photo:,g} MB/s and at most {disk.sequential / 1e6:,.0f} MB/s")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks([4096, 2**17, 2**22, 2**27], ["4 KiB", "128 KiB", "4 MiB", "128 MiB"])
