@@ -61,8 +61,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="Seven hours in the garage, two million images, and a GPU that waits most of the night. The supplier "
-    "offers a second one.",
+    situation=f"Seven hours in the garage, {NIGHT_IMAGES / 1e6:.1f} million images, and a GPU that waits most of the "
+    "night. The supplier offers a second one.",
     levers=(
         Dial("workers", "Loader processes", 1, CORES, 1),
         Dial("devices", "GPUs", 1, 2, 1),

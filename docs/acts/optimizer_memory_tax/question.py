@@ -34,12 +34,13 @@ def right(predicted: float) -> bool:
 
 def belief(predicted: float) -> str:
     """The sentence about the belief behind a prediction: that of the nearest of four well-known answers."""
+    everything = gb(ADAM.static_bytes)
     beliefs = {
         0.0: "Plain SGD is only a rule and stores nothing of the model's size. Adam is a rule with a memory: it "
         "remembers past gradients of every parameter.",
         VECTOR / GB: f"One vector with an FP32 number per parameter is {gb(VECTOR)} GB, and Adam keeps two.",
         adam_tax() / GB: f"Two vectors, each as large as the parameters: 2 × {gb(VECTOR)} GB.",
-        ADAM.static_bytes / GB: f"{gb(ADAM.static_bytes)} GB is all that training with Adam keeps before activations. "
-        "Parameters and gradients are part of it, and SGD needs those too.",
+        ADAM.static_bytes / GB: f"Perhaps you counted more than Adam adds: {everything} GB is all that training with "
+        "Adam keeps before activations. Parameters and gradients are part of it, and SGD needs those too.",
     }
     return beliefs[min(beliefs, key=lambda size: abs(size - predicted))]

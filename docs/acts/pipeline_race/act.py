@@ -175,7 +175,7 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         spare = f", with {left} to spare" if left > 1 else ""
         moves = "1 move" if state.moves == 1 else f"{state.moves} moves"
         pace = _poles(race, race.stages(start_of(race.levers)), stages, "now")
-        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}. T{pace[1:]}. {race.lesson}"
+        what = f"In {moves}{spare}. No setting that is taken gives 5 % more {race.worth[0]}. T{pace[1:]}. {race.lesson}"
         return judged, None, live.Success("The balance point", what)
     return (
         judged,

@@ -311,13 +311,16 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
 
 def _few(updates: int) -> str:
     made = "for no whole update" if not updates else "for one update" if updates == 1 else f"for {updates} updates"
-    return f"The samples are enough {made}{f', and even {LEAST} are not enough' if updates < LEAST else ''}."
+    more = f" Even after {LEAST}, the fewest that are simulated, the toy loss stays too high."
+    return f"The samples are enough {made}.{more if updates < LEAST else ''}"
 
 
 def _success(wall: Wall, plan: Plan, reached: float) -> live.Success:
     held = f"MFU {100 * plan.mfu:.1f} %, the network busy {100 * plan.network:.0f} %, and the toy loss comes down."
     if reached >= NEAR:
-        return live.Success("Mission accomplished", f"{held} No setting on this bench is 5 % better. {wall.lesson}")
+        return live.Success(
+            "Mission accomplished", f"{held} No setting that keeps every limit is 5 % better. {wall.lesson}"
+        )
     return live.Success(
         "Every limit is kept", f"{held} That is {100 * reached:.0f} % of the best MFU that the search found."
     )

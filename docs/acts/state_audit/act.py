@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from explorable import live
@@ -27,6 +27,10 @@ NAMES = {
     "temporary": "Temporary",
     "driver": "Driver",
 }
+SMALLEST, MOST_DIGITS = 5, 3
+"""Steps of the last digit that the smallest part of a sum has at least, as far as so many digits give them."""
+NOTHING = 1e-3
+"""Share of a sum up to which a part may be shown as nothing."""
 LEGIBLE = 0.05
 """Share of the axis from which a segment has a name."""
 ROUNDING = 1e-6
@@ -165,22 +169,43 @@ def _gap(audit: Audit, said: float) -> live.Row:
     return {**gap(said, answer, far, tolerance=TOLERANCE * answer), "at": answer}
 
 
-def _digits(whole: float) -> int:
+def _digits(amounts: Iterable[float], digits: int) -> int:
+    """So many digits behind the point, or more where a part that counts would look like nothing."""
+    sizes = [abs(amount) for amount in amounts]
+    smallest = min((size for size in sizes if size > NOTHING * sum(sizes)), default=1.0)
+    while digits < MOST_DIGITS and smallest * 10**digits < SMALLEST:
+        digits += 1
+    return digits
+
+
+def _places(whole: float) -> int:
+    """Digits behind the point with which a sum is written."""
     return len(_number(whole).partition(".")[2])
 
 
 def _written(amounts: Mapping[str, float], whole: float) -> dict[str, str]:
-    """Parts with as many digits as their sum has; what is shown adds up to it."""
-    digits = _digits(whole)
+    """Parts with the same number of digits; what is shown adds up to the whole with as many."""
+    digits = _digits(amounts.values(), _places(whole))
     shown = live.adding_up(amounts, whole, digits=digits, rest="gone" if "gone" in amounts else "")
     return {part: f"{abs(amount):,.{digits}f}" for part, amount in shown.items()}
 
 
-def _texts(account: Account, size: float) -> dict[str, str]:
-    """What is shown of each part, and of what is gone at the peak: it adds up to what is needed."""
+def _shown(account: Account, size: float) -> dict[str, float]:
+    """Each part, and what is gone at the peak, in the unit that is shown."""
     parts = {part: held / size for part, held in account.parts.items()}
     gone = _gone(account)
-    return _written(parts | ({"gone": -gone / size} if gone else {}), account.need / size)
+    return parts | ({"gone": -gone / size} if gone else {})
+
+
+def _texts(account: Account, size: float) -> dict[str, str]:
+    """What is shown of each part, and of what is gone at the peak: it adds up to what is needed."""
+    return _written(_shown(account, size), account.need / size)
+
+
+def _needed(account: Account, size: float) -> str:
+    """What is needed at the peak, with as many digits as its parts are shown with."""
+    need = account.need / size
+    return f"{need:,.{_digits(_shown(account, size).values(), _places(need))}f}"
 
 
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
@@ -197,7 +222,7 @@ def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
         yield {"row": row, "part": "gone", "from": need, "to": base, "label": label, "over": False}
         row += 1
     over = account.need > account.limit
-    label = f"Needed {_number(need)} {unit}"
+    label = f"Needed {_needed(account, size)} {unit}"
     yield {"row": row, "part": "need", "from": 0, "to": need, "label": label, "over": over}
 
 
@@ -272,7 +297,7 @@ def _success(track: Track, account: Account, setting: Setting) -> live.Success |
     if reached >= NEAR:
         return live.Success(
             "Mission accomplished",
-            f"It fits at {rate}. No setting on this bench learns 5 % faster. {track.audit.lesson}",
+            f"It fits at {rate}. No setting that is taken learns 5 % faster. {track.audit.lesson}",
         )
     return live.Success(
         "It fits",
@@ -286,7 +311,7 @@ def _summary(track: Track, account: Account) -> str:
     gone = texts.pop("gone", "")
     parts = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in texts.items())
     less = f"; {gone} are gone or not there yet at the peak" if gone else ""
-    return f"In {unit}: {parts}{less}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
+    return f"In {unit}: {parts}{less}; needed {_needed(account, size)} of {_number(account.limit / size)}."
 
 
 def _asked_table(audit: Audit, open_: bool) -> live.Table:
@@ -303,18 +328,19 @@ def _memory_table(track: Track, account: Account) -> live.Table:
     texts, limit = _texts(account, size), account.limit
     gone = -_gone(account)
     held = {**account.parts, **({"gone": gone} if gone else {})}
-    percents = live.adding_up(
-        {part: 100 * one / limit for part, one in held.items()}, 100 * account.need / limit, digits=0
-    )
+    shares = {part: 100 * one / limit for part, one in held.items()}
+    digits = _digits(shares.values(), 0)
+    percents = live.adding_up(shares, 100 * account.need / limit, digits=digits)
     names = {**NAMES, "gone": "Gone, or not there yet, at the peak"}
     rows = [
-        live.row(names[part], _signed(text, held[part]), _signed(f"{abs(percents[part]):,.0f}", held[part]))
+        live.row(names[part], _signed(text, held[part]), _signed(f"{abs(percents[part]):,.{digits}f}", held[part]))
         for part, text in texts.items()
     ]
-    rows.append(live.row("Needed at the peak", _number(account.need / size), f"{100 * account.need / limit:,.0f}"))
+    needed = _needed(account, size)
+    rows.append(live.row("Needed at the peak", needed, f"{100 * account.need / limit:,.{digits}f}"))
     together = sum(float(text.replace(",", "")) for part, text in texts.items() if part != "gone")
     sums = (
-        f"Together they are {together:,.{_digits(account.need / size)}f} {unit}, of which {texts['gone']} {unit} are "
+        f"Together they are {together:,.{len(needed.partition('.')[2])}f} {unit}, of which {texts['gone']} {unit} are "
         "gone or not there yet at the peak."
         if gone
         else "All are there at the peak."

@@ -200,8 +200,9 @@ test("a spreadsheet gets a line for each reader and act, and no formula", () => 
   const before = { attempts: 2, first: "-1 %", revealed: true };
   const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };
   const [head, line, end] = csvOf([sly], playedBy([sly], [], ASKED)).split("\r\n");
-  expect(head?.split(",")).toHaveLength(9);
-  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","3",""`);
+  expect(head?.startsWith("\ufeff"), "a spreadsheet is told that it is UTF-8").toBe(true);
+  expect(head?.split(",")).toHaveLength(10);
+  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","true","3",""`);
   expect(end).toBe("");
 });
 

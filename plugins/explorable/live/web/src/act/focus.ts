@@ -45,6 +45,16 @@ export function whileSettling(look: () => void, part: HTMLElement): void {
   watch = untilHandsMove(look, part, false);
 }
 
+/** The watch that holds what was pressed in its place. */
+let holding: AbortController | null = null;
+
+/** Keeps what was just pressed under the hand while what stands above it changes its height: it may be pressed again. */
+export function holdInPlace(pressed: HTMLElement, scene: HTMLElement): void {
+  const { top } = pressed.getBoundingClientRect();
+  whileSettling(() => window.scrollBy({ top: pressed.getBoundingClientRect().top - top, behavior: "instant" }), scene);
+  holding = watch;
+}
+
 /** Calls `look` when `stage` has another size or, with `scrolls`, the page has scrolled: for a while, and until the reader does
  * something. */
 function untilHandsMove(look: () => void, stage: HTMLElement, scrolls = true): AbortController {
@@ -58,6 +68,7 @@ function untilHandsMove(look: () => void, stage: HTMLElement, scrolls = true): A
     clearTimeout(end);
     // The reason of an abort remembers who called, and that would keep an act that is gone.
     if (watch === mine) watch = null;
+    if (holding === mine) holding = null;
   });
   if (scrolls) window.addEventListener("scroll", look, { signal, passive: true });
   for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(kind, () => mine.abort(), { signal, passive: true, capture: true });
@@ -76,6 +87,7 @@ export function bringIntoView(part: HTMLElement): void {
 /** Scrolls as little as shows all of a part that is below the window, or under what stays in view of the scene. What then
  * stands above it in the scene is seen whole or not at all: where the cover would cut the box of a failure, it goes by. */
 export function showBelow(part: HTMLElement, scene: HTMLElement): void {
+  if (watch && watch === holding) return;
   const cover = stuck(scene)?.getBoundingClientRect().bottom ?? 0;
   const { top, bottom, height } = part.getBoundingClientRect();
   const shown = top >= cover && bottom <= window.innerHeight;

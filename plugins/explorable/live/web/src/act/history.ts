@@ -1,6 +1,7 @@
 // The list of moves under an act's instruments, and the button that takes the last one back.
 import { find, h, slot } from "../dom";
 import { equal } from "../equal";
+import { holdInPlace } from "./focus";
 import { controlWords } from "./controls";
 import { moveText, type Move } from "./moves";
 
@@ -11,7 +12,15 @@ export class MoveHistory {
   constructor(host: HTMLElement, place: HTMLElement, undo: () => void, signal: AbortSignal) {
     this.#host = host;
     this.#place = place;
-    find<HTMLButtonElement>(place, '[data-action="undo"]').addEventListener("click", undo, { signal });
+    const button = find<HTMLButtonElement>(place, '[data-action="undo"]');
+    button.addEventListener(
+      "click",
+      () => {
+        holdInPlace(button, host);
+        undo();
+      },
+      { signal },
+    );
   }
 
   show(moves: readonly Move[]): void {

@@ -24,6 +24,8 @@ export class Paint {
   #failing: boolean;
   /** Null before the first view: a goal that was reached on an earlier visit is not announced again. */
   #winning: boolean | null = null;
+  /** Whether a goal was reached whose message the reader has not had before them: it waits until the hand rests. */
+  #toShow = false;
   #staleTimer = 0;
   #summaryTimer = 0;
   #status: Status | null = null;
@@ -60,8 +62,7 @@ export class Paint {
     const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
     putChildren(slot(this.#host, "failure"), judged);
     this.#hint(view.failure);
-    // When a goal is reached, the message scrolls into view.
-    if (view.success?.marked && this.#winning === false) showBelow(slot(this.#host, "failure"), this.#host);
+    if (view.success?.marked && this.#winning === false) this.#toShow = true;
     this.#failing = view.failure !== null;
     this.#winning = view.success?.marked ?? false;
   }
@@ -84,6 +85,8 @@ export class Paint {
   /** What a whole view says besides: tables, the command line, the spoken summary. */
   rest(view: View): void {
     this.#host.toggleAttribute("data-framed", false);
+    if (this.#toShow && view.success?.marked) showBelow(slot(this.#host, "failure"), this.#host);
+    this.#toShow = false;
     this.#makeRoom(view);
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];

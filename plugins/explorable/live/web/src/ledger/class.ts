@@ -225,9 +225,9 @@ function agreed(played: Played): Played {
   return first && !others.length ? { ...played, answered: first[0], answer: first[1].answer } : played;
 }
 
-/** What everybody predicted and found, a line for each reader and act. */
+/** What everybody predicted and found, a line for each reader and act. It begins with the mark by which spreadsheets know UTF-8. */
 export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
-  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "hints", "share of the best in %"];
+  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "answer seen before", "hints", "share of the best in %"];
   const lines = acts.flatMap((played) =>
     hands.flatMap(({ name, entries }) => {
       const entry = entries.find((one) => one.act === played.act);
@@ -235,12 +235,12 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
       if (memory === null || memory.prediction === null) return [];
       const { said, same, answer } = saidIn(played, memory.prediction, account);
       const found = answer?.[0] ?? (same && !account?.verdict ? played.answered : "");
-      const { attempts = 0, first = said } = memory.earlier ?? {};
+      const before = memory.earlier ?? { attempts: 0, first: said, revealed: false };
       const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
-      return [[name, played.title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
+      return [[name, played.title, said, found, account?.verdict?.correct ?? "", before.attempts, before.first, before.revealed, memory.hints ?? 0, share]];
     }),
   );
-  return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
+  return `\ufeff${[head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("")}`;
 }
 
 /**
