@@ -10,13 +10,17 @@ import pytest
 
 from docs.acts.plan.act import ACT
 from docs.acts.plan.beside import GROUP
-from docs.acts.plan.choices import CONTROLS, setup_of, words_of
-from docs.acts.plan.tips import DOUBLED, OTHER, SAME, suggest
+from docs.acts.plan.choices import CONTROLS, is_more, setup_of, words_of
+from docs.acts.plan.rewritten import rewrite
+from docs.acts.plan.take import read
+from docs.acts.plan.tips import BELOW, DOUBLED, OTHER, SAME, suggest
 from explorable.live import Choice, State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import GB, accelerator, estimate
+from ironlaw import GB, accelerator, estimate, model
 from tests.docs.acts import loaded
-from tests.docs.planner import UNCOUNTED, at, sent
+from tests.docs.planner import START, UNCOUNTED, at, sent
+
+LLAMA = "meta-llama/Meta-Llama-3-8B"
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +260,64 @@ def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) ->
         for name in smaller
         if ACT.compute(State("run", {**state.controls, "gpu": name})).readings.get("Verdict") == "Fits"
     ]
+
+
+def test_what_a_change_took_the_place_of_is_put_back_with_it(act: LoadedAct) -> None:
+    """Passes that came with cards that share a sequence; the evaluation that a file has."""
+    shared = at(method="full", gpus=8, zero=3, sequence=65_536, model="Qwen/Qwen2.5-7B")
+    text = f"{TRL}per_device_eval_batch_size: 64\neval_strategy: steps\n"
+    evaluated = State("run", {**START.controls, **read([text], START).controls})
+    for state, word, after in ((shared, "cp", 4), (evaluated, "eval_batch", 1), (evaluated, "base_format", "16-bit")):
+        (change,) = [
+            one for one in suggested(act, state) if json.loads(one["controls"].get("more", "{}")).get(word) == after
+        ]
+        then = State("run", {**state.controls, **change["controls"]})
+        ACT.compute(then)
+        (back,) = [one for one in suggested(act, then) if "as before that change" in one["text"]]
+        assert back["group"] == GROUP
+        assert {**then.controls, **back["controls"]} == state.controls
+        # A hand that has moved on since keeps what it has set.
+        moved = State("run", {**then.controls, "accumulate": 3})
+        (back,) = [one for one in suggested(act, moved) if "as before that change" in one["text"]]
+        assert {**moved.controls, **back["controls"]}["accumulate"] == 3
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"was": 3}, {"was": {"model": {}}}, {"was": {"cp": {"more": ["", "x"]}}}, {"was": {"cp": {"cp": [1]}}},
+        {"was": {"cp": {"cp": [1, "<b>"]}}}, {"was": {"cp": {"update": [1, 2]}}}, {"was": {"cp": [[1, 2]]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_link_says_nothing_else_of_what_a_change_took_the_place_of(note: dict[str, Any]) -> None:
+    is_more(json.dumps({"cp": 2, "was": {"cp": {"cp": [None, 2], "accumulate": [1, 2]}}}))
+    with pytest.raises(ValueError, match="is not one that this page wrote"):
+        is_more(json.dumps(note))
+
+
+TRL = (
+    f"model_name_or_path: {LLAMA}\ndataset_name: x\nuse_peft: true\nlora_r: 16\n"
+    "per_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\n"
+)
+
+
+@pytest.mark.parametrize(("gpu", "then"), [("a100-40", "Then it fits."), ("h100-sxm", "Still fits.")])
+def test_weights_that_trl_loads_in_fp32_below_adapters_are_offered_in_16_bits(
+    act: LoadedAct, gpu: str, then: str
+) -> None:
+    state = State("run", {**at(gpu=gpu).controls, **read([TRL], at(gpu=gpu)).controls})
+    (one,) = [one for one in suggested(act, state) if one["title"] == BELOW]
+    after = State("run", {**state.controls, **one["controls"]})
+    saved = float(ACT.compute(state).headline.value) - float(ACT.compute(after).headline.value)
+    assert float(one["text"].partition(" GB less")[0]) == pytest.approx(saved, abs=0.11)
+    assert saved > 2 * model(LLAMA).parameters * 0.9 / GB
+    assert then in one["text"]
+    assert "+dtype: bfloat16" in rewrite([TRL], after)["TRL"].splitlines()
+    # Who has said it, and peft's own FP32 above four bits, have no such way.
+    for text in (f"{TRL}dtype: bfloat16\n", f"{TRL}load_in_4bit: true\n"):
+        other = State("run", {**at(gpu=gpu).controls, **read([text], at(gpu=gpu)).controls})
+        assert BELOW not in [told["title"] for told in suggested(act, other)]
 
 
 def test_a_pipeline_is_offered_where_its_stages_are_what_fits_many_small_cards() -> None:

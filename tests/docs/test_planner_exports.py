@@ -20,7 +20,7 @@ from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, words_of
-from docs.acts.plan.give import exports
+from docs.acts.plan.give import BESIDES, INSTALL, PROGRAM, exports
 from docs.acts.plan.rewritten import UNSAID
 from docs.acts.plan.take import read
 from docs.acts.plan.tips import suggest
@@ -86,6 +86,26 @@ def test_any_number_of_cards_is_carried_by_control_link_command_and_file(
     files = [str(tmp_path / name) for name in ("run.sh", "config.json")]
     main(["plan", *files, "--gpu", "h100-sxm", "--json"])
     assert f" --dp {cards} " in f"{json.loads(capsys.readouterr().out)['command']} "
+
+
+def test_a_file_for_deepspeed_of_a_plan_without_its_buffers_says_so_and_read_again_has_them() -> None:
+    by_hand = at(method="full", gpus=8, zero=3)
+    texts = exports(by_hand)
+    assert BESIDES in texts[""]
+    heard = read([texts["deepspeed.json"]], by_hand)
+    again = State("run", {**by_hand.controls, **heard.controls})
+    assert words_of(again)["offload_sizes"]
+    assert BESIDES not in exports(again).get("", "")
+
+
+def test_how_to_get_the_program_of_the_shell_line_is_said_as_the_page_on_it_says_it() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/own_code.md").read_text("utf-8")
+    install = page.partition("## Install")[2].partition("## ")[0]
+    assert INSTALL in install.splitlines()
+    assert ("It is not on PyPI yet" in install) == ("on no package index yet" in PROGRAM)
+    assert INSTALL in PROGRAM
+    assert ACT.program == PROGRAM
+    assert INSTALL in exports(START)[""]
 
 
 def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
@@ -158,7 +178,7 @@ def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_rea
 )
 def test_what_is_not_written_for_a_plan_is_told_with_the_reason(controls: dict[str, Any], told: str) -> None:
     texts = exports(at(**controls))
-    missing = texts.get("", "")
+    missing = "\n".join(line for line in texts[""].splitlines() if line.startswith("No "))
     assert told in missing if told else not missing
     named = {line.removeprefix("No ").partition(":")[0] for line in missing.splitlines()}
     files = {"torchrun", "accelerate.yaml", "deepspeed.json", "fsdp.yaml"}

@@ -11,7 +11,7 @@ import pytest
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import PASTED, is_left, model_of, setup_of, words_of
+from docs.acts.plan.choices import MODEL, PASTED, is_left, model_of, setup_of, words_of
 from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TITLES, TWO_MODELS
 from docs.acts.plan.phases import held
@@ -21,7 +21,7 @@ from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import EngineError, accelerator, estimate, model
+from ironlaw import EngineError, accelerator, estimate, model, setup
 from ironlaw.files import Facts
 from ironlaw.files.logs import read as read_log
 from ironlaw.models.published import published
@@ -191,8 +191,55 @@ def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -
     assert words_of(State("run", {**state.controls, "zero": 2}))["offload"] == "gradients"
     taken_back = State("run", {**state.controls, "offload": False})
     assert words_of(taken_back)["offload"] == "none"
-    assert ACT.compute(taken_back).headline == whole.headline
+    here = read([COMMAND, ZERO_3], START)
+    assert ACT.compute(taken_back).headline == ACT.compute(State("run", {**START.controls, **here.controls})).headline
     assert '"offload_param": {"device": "none"}' in rewrite([OFFLOADED], taken_back)["DeepSpeed"]
+
+
+@pytest.mark.parametrize(
+    ("zero", "held"),
+    [
+        ({"stage": 3}, "up to 1.2 GB of gathered weights, 1 GB of gradients on their way"),
+        ({"stage": 2}, "up to 2.1 GB of gradients on their way"),
+        ({"stage": 2, "overlap_comm": True}, "up to 3.1 GB of gradients on their way"),
+    ],
+    ids=str,
+)
+def test_buffers_of_what_deepspeed_divides_are_counted_told_and_gone_with_it(zero: dict[str, Any], held: str) -> None:
+    text = json.dumps({"zero_optimization": zero, "bf16": {"enabled": True}})
+    state = State("run", {**START.controls, **read([COMMAND, text], START).controls})
+    view = ACT.compute(state)
+    assert f"DeepSpeed's buffers, as your file sizes them, hold {held} on a card." in view.tables["answer"].caption
+    rows = {row["a"]: float(row["b"]) for row in view.tables["memory"].rows}
+    assert rows["buckets"] == pytest.approx(
+        sum(float(one) for one in re.findall(r"([\d.]+) GB of gradients", held)), abs=0.1
+    )
+    smaller = json.dumps({"zero_optimization": {**zero, "reduce_bucket_size": 1e7}, "bf16": {"enabled": True}})
+    without = ACT.compute(State("run", {**START.controls, **read([COMMAND, smaller], START).controls}))
+    assert float({row["a"]: row["b"] for row in without.tables["memory"].rows}["buckets"]) < rows["buckets"]
+    assert "NCCL's own buffers, outside of PyTorch's tensors; on A100s 0.7 GB" in view.tables["answer"].caption
+    assert "NCCL" not in ACT.compute(State("run", {**state.controls, "gpus": 1})).tables["answer"].caption
+    first = ACT.compute(State("run", {**state.controls, "zero": 1}))  # where they are counted
+    assert "NCCL" not in first.tables["answer"].caption
+    assert "DeepSpeed's and NCCL's buffers" in [row["a"] for row in first.tables["memory"].rows]
+    for moved in ({"zero": 1}, {"gpus": 1}):
+        words = words_of(State("run", {**state.controls, **moved}))
+        assert "offload_sizes" not in words
+        setup(**words)
+
+
+def test_a_change_of_what_deepspeed_divides_says_what_a_click_gives() -> None:
+    """Two buckets of ZeRO-2 are one of ZeRO-3, and what offloading ends leaves what dividing needs."""
+    overlapped = '{"zero_optimization": {"stage": 2, "overlap_comm": true}, "bf16": {"enabled": true}}'
+    offloaded = '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": true}}'
+    for text, gpu, way in ((overlapped, "a100-40", {"zero": 3}), (offloaded, "h100-sxm", {"offload": False})):
+        state = State("run", {**at(gpu=gpu).controls, **read([COMMAND, text], at(gpu=gpu)).controls})
+        (one,) = [one for one in suggest(state) if one.controls == way]
+        before, after = (ACT.compute(State("run", {**state.controls, **way})) for way in ({}, one.controls))
+        saved = float(before.headline.value) - float(after.headline.value)
+        told = re.match(r"([\d.]+) GB (less|more)", one.text)
+        assert told
+        assert float(told[1]) * (1 if told[2] == "less" else -1) == pytest.approx(saved, abs=0.11)
 
 
 def test_a_batch_of_evaluation_in_a_file_makes_its_peak_and_a_smaller_one_is_suggested() -> None:
@@ -268,7 +315,7 @@ def test_no_verdict_stands_where_files_leave_open_on_what_it_rests_until_the_rea
     assert view.success
     assert (view.success.title, view.success.marked) == (title, False)
     assert ACT.compute(State(state.context, state.controls, moving=True)).success == view.success
-    stands = str(state.controls["model"]) if "model" in title else "without ZeRO"
+    stands = (str(state.controls["model"]) or MODEL) if "model" in title else "without ZeRO"
     assert stands in view.success.what
     verdict = estimate(**words_of(state)).verdict
     assert ("As it stands it fits" in view.success.what) == (verdict == "fits")
@@ -280,6 +327,31 @@ def test_no_verdict_stands_where_files_leave_open_on_what_it_rests_until_the_rea
     then = ACT.compute(State("run", {**state.controls, **closes}))
     assert then.readings["Verdict"] in SAID.values()
     assert (then.success or then.failure).title == then.readings["Verdict"]  # type: ignore[union-attr]
+
+
+def test_a_hand_that_chooses_the_model_that_stands_as_an_example_is_believed() -> None:
+    """Of a log alone nothing says the model; whoever has chosen one has said it, also the one that stood there."""
+    assert START.controls["model"] != MODEL
+    assert ACT.compute(START).headline == ACT.compute(at(model=MODEL)).headline
+    for before, title in ((START, "This page's model, not yours"), (at(model=MODEL), None)):
+        state = State("run", {**before.controls, **read([NANO_GPT], before).controls})
+        verdict = ACT.compute(state).readings["Verdict"]
+        assert (verdict == title) if title else (verdict in SAID.values())
+        # A hand that chooses it afterwards closes the question.
+        assert ACT.compute(State("run", {**state.controls, "model": MODEL})).readings["Verdict"] in SAID.values()
+
+
+def test_two_sizes_of_a_machines_memory_are_told_apart() -> None:
+    heard = read([COMMAND, OFFLOADED], START)
+    table = ACT.compute(State("run", {**START.controls, **heard.controls})).tables["answer"]
+    (row,) = [row for row in table.rows if "RAM" in row["a"]]
+    assert row["a"] == "A machine's own memory (RAM), while it trains"
+    assert (
+        f"That is at the start and goes again, before the optimizer's states are made; the {row['b']}" in table.caption
+    )
+    here = ACT.compute(State("run", {**START.controls, **read([COMMAND, ZERO_3], START).controls})).tables["answer"]
+    assert "Loading takes up to" in here.caption
+    assert "goes again" not in here.caption
 
 
 def test_a_file_that_completes_another_closes_what_that_leaves_open() -> None:

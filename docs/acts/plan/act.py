@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorable import live
 
 from .choices import CONTROLS
-from .give import exports
+from .give import PROGRAM, exports
 from .rewritten import rewrite
 from .take import read
 from .tips import suggest
@@ -38,4 +38,5 @@ ACT = live.Act(
     ),
     suggest=suggest,
     exports=exports,
+    program=PROGRAM,
 )

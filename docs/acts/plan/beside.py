@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from explorable import live
 
-from .choices import SAID, more_of
+from .choices import SAID, WAS, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
@@ -41,18 +42,30 @@ _TOLD = {
 
 def told(state: live.State) -> str:
     """What is set beside the controls, in a sentence; nothing where nothing is."""
-    said = [worded(word, value) for word, value in more_of(state.controls).items() if word != SAID]
+    said = [worded(word, value) for word, value in more_of(state.controls).items() if word not in (SAID, WAS)]
     return f"Set beside the controls: {', '.join(said)}." if said else ""
 
 
 def taken_back(state: live.State) -> Iterator[live.Suggestion]:
-    """A change for each of them that takes it away."""
+    """A change for each of them that takes it away, and puts back what it took the place of."""
     stands = more_of(state.controls)
+    replaced = stands.pop(WAS, {})
     for place, (word, value) in enumerate(stands.items()):
         rest = {other: one for other, one in stands.items() if other != word}
-        change = {"more": json.dumps(rest, sort_keys=True) if rest else ""}
-        text = "The plan is as if nothing had said it."
+        before = _before(replaced.get(word, {}), {**state.controls, word: value})
+        if before.get(word) is not None:
+            rest[word] = before[word]
+        if others := {other: one for other, one in replaced.items() if other != word and other in rest}:
+            rest[WAS] = others
+        back = {name: one for name, one in before.items() if name != word}
+        change = {"more": json.dumps(rest, sort_keys=True) if rest else "", **back}
+        text = "The plan is as before that change." if before else "The plan is as if nothing had said it."
         yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
+
+
+def _before(replaced: Mapping[str, list[Any]], stands: Mapping[str, Any]) -> dict[str, Any]:
+    """What a change took the place of, of all that still stands as the change has set it."""
+    return {name: before for name, (before, after) in replaced.items() if stands.get(name) == after}
 
 
 def worded(word: str, value: object) -> str:

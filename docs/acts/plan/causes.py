@@ -8,6 +8,7 @@ from ironlaw import GB, Setup, training_memory
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import Peak
 from ironlaw.files.launch import nodes
+from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR
 from ironlaw.memory.tensors import EVALUATION
 
 from .phases import evaluated
@@ -73,26 +74,49 @@ def offloaded(asked: Setup, found: Estimate) -> str:
 
 
 def away(asked: Setup) -> str:
-    """What lives in a machine's own memory beside optimizer states, and what of it is on a card at once."""
-    buffers = asked.update.buffers
-    if buffers is None:
+    """What DeepSpeed has on a card at once besides, and what it takes to a machine's own memory."""
+    if asked.update.buffers is None:
         return ""
-    ledger = training_memory(asked)
-    on_card = {"weights": ledger.component("gathered"), "gradients on their way": ledger.component("buckets")}
-    there = ", ".join(f"{size / GB:.1f} GB of {what}" for what, size in on_card.items() if size / GB >= _LEAST)
-    weights = "weights, " if asked.update.offload == "parameters" else ""
+    ledger, place = training_memory(asked), asked.update.offload
+    on_card = {"gathered weights": ledger.component("gathered"), "gradients on their way": ledger.component("buckets")}
+    there = ", ".join(f"{size / GB:.2g} GB of {what}" for what, size in on_card.items() if size / GB >= _LEAST)
+    if place in ("none", "optimizer"):
+        return f"DeepSpeed's buffers, as your file sizes them, hold up to {there} on a card." if there else ""
+    weights = "weights, " if place == "parameters" else ""
     return (
         f"A machine's own memory holds {weights}gradients and the optimizer's states, as DeepSpeed offloads them; a "
         f"card has {there or 'none'} at once."
     )
 
 
-def loading(asked: Setup) -> str:
-    """The most of a machine's own memory that loading takes."""
+def communicators(asked: Setup) -> str:
+    """What NCCL takes of a card where it is not in the count; nothing for one card."""
+    if asked.devices == 1 or asked.framework.runtime == "deepspeed":
+        return ""
+    each = PAIR_COMMUNICATOR if asked.devices == 2 else GROUP_COMMUNICATOR
+    return (
+        f"Not in the count: NCCL's own buffers, outside of PyTorch's tensors; on A100s {each / GB:.1f} GB of a card "
+        "were measured for each group of cards that communicates."
+    )
+
+
+def loading(asked: Setup, away: str) -> str:
+    """The most of a machine's own memory that loading takes, and why that is not what is offloaded to it.
+
+    Args:
+        asked: The plan.
+        away: What `offloaded` says of it.
+    """
     adapted = asked.adaptation.has_adapters
     kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
     one, cards = kept.bytes(asked.model.parameters) / GB, nodes(asked)[1]
-    return (
+    said = (
         f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "
         f"whole model in {kept.name.upper()}, {one:.1f} GB each."
+    )
+    if not away:
+        return said
+    return (
+        f"{said} That is at the start and goes again, before the optimizer's states are made; the {away} are what is "
+        "offloaded for as long as it trains. A machine needs at least the larger of the two."
     )

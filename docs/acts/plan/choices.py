@@ -33,6 +33,8 @@ PASTED = "pasted"
 """The model of the reader's own configuration."""
 MODEL, CARD = "meta-llama/Meta-Llama-3-8B", "h100-sxm"
 """What is shown first."""
+EXAMPLE = ""
+"""The model that is shown first, as long as nobody has chosen one: whoever chooses the same has chosen."""
 FORMATS = {
     "": "as your files have them, or as usual on these cards",
     "amp-bf16": "FP32 weights, BF16 autocast",
@@ -58,6 +60,8 @@ MORE = frozenset((
 """Words of a setup that no control has: files set them."""
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
+WAS = "was"
+"""Beside them: of a word that a change has set, what stood before and after of all that changed with it."""
 FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
 """Words that follow from it."""
 _DTYPES = ("fp32", "bf16", "fp16", "fp8", "int8", "nf4")
@@ -148,6 +152,8 @@ def is_left(text: str) -> None:
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
+        if word == WAS and isinstance(value, dict) and all(map(_is_replaced, value, value.values())):
+            continue
         if (
             word == SAID
             and isinstance(value, dict)
@@ -158,12 +164,27 @@ def is_more(text: str) -> None:
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
 
 
+def _is_replaced(word: str, found: object) -> bool:
+    """Whether an entry of `WAS` says what a word, and controls, were before and after a change."""
+    controls = {control.name for control in CONTROLS if not isinstance(control, live.Note)}
+    return (
+        word in MORE
+        and isinstance(found, dict)
+        and found.keys() <= {word, *controls}
+        and all(isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in found.values())
+    )
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float) or _WORD.fullmatch(str(value)) is not None
+
+
 CONTROLS = (
     _menu(
         "model",
         "Model",
-        {PASTED: "the one you pasted", **{name: name for name in published()}},
-        MODEL,
+        {EXAMPLE: f"{MODEL}, as an example", PASTED: "the one you pasted", **{name: name for name in published()}},
+        EXAMPLE,
         "Not in the list? Paste its config.json above.",
     ),
     _menu("gpu", "Card", _cards(), CARD),
@@ -266,12 +287,14 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
-    more.pop(SAID, None)
+    more = {word: value for word, value in more.items() if word not in (SAID, WAS)}
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS
     if not at["offload"]:
-        left_out = (*left_out, "offload")
+        more.pop("offload", None)
+        # DeepSpeed has its buffers also for what cards divide.
+        left_out = (*left_out, *(("offload_sizes",) if words["zero"] < 2 else ()))
     if not at["chunked"]:
         left_out = (*left_out, "eval_logits")
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
@@ -359,7 +382,7 @@ def in_list(name: str) -> str | None:
 def model_of(name: str, config: str) -> str | Transformer:
     """The model's name, or the reader's own by its configuration. Raises `EngineError` where there is none."""
     if name != PASTED:
-        return name
+        return name or MODEL
     if not config:
         raise EngineError("model", "the one you pasted", "pasted: its config.json")
     return from_config(json.loads(config), "your model")

@@ -23,7 +23,15 @@ NAMES = {
     "json": "plan.json",
 }
 
+INSTALL = "python -m pip install ./engine"
+"""What installs the program of the shell line, in a clone: as `docs/reference/own_code.md` says it."""
+PROGRAM = (
+    f"The program is this book's engine, and on no package index yet: in a clone of the book, {INSTALL} installs it."
+)
+"""How somebody gets it."""
 NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
+BESIDES = "DeepSpeed keeps buffers that are not in this plan; paste the file above, and they are counted"
+"""Said of a file for DeepSpeed of a plan that counts what FSDP holds."""
 
 
 def command(words: Mapping[str, Any]) -> str:
@@ -39,8 +47,12 @@ def exports(state: live.State) -> Mapping[str, str]:
 
     require_layout(state)
     texts = {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
-    missing = [f"No {name}: {why}." for name, why in _reasons(setup_of(state)).items() if name not in texts]
-    return {**texts, **({"": "\n".join(missing)} if missing else {})}
+    c = setup_of(state)
+    missing = [f"{NAMES['command']}: {PROGRAM[:1].lower()}{PROGRAM[1:]}"]
+    missing += [f"No {name}: {why}." for name, why in _reasons(c).items() if name not in texts]
+    if NAMES["deepspeed"] in texts and c.layout.divides_gradients and not c.update.buffers:
+        missing.append(f"{NAMES['deepspeed']}: {BESIDES}.")
+    return {**texts, "": "\n".join(missing)}
 
 
 def _reasons(c: Setup) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from explorable import live
 from ironlaw import Transformer, model
 from ironlaw.files.facts import DIVIDES, Reading
 
-from .choices import BY, LEFT, MODEL, NAMED, PASTED, in_list
+from .choices import BY, EXAMPLE, LEFT, NAMED, PASTED, in_list, model_of
 from .pasted import OF_A_RUN, TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides"}
@@ -64,7 +64,7 @@ def noted(
     if trained and not found and at["model"] != PASTED:
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
-        left |= {"model"} if named or at["model"] == MODEL else set()
+        left |= {"model"} if named or at["model"] == EXAMPLE else set()
     left |= {"model"} if rival else set()
     left |= {"zero"} if any(DIVIDES in line for line in said) else set()
     return _note({name: at[name] for name in LEFT if name in left} | {**rival})
@@ -82,6 +82,12 @@ def left(state: live.State) -> tuple[str, ...]:
 
 def _read(state: live.State) -> dict[str, live.Value]:
     return json.loads(str(state.controls["left"]) or "{}")  # type: ignore[no-any-return]
+
+
+def _standing(state: live.State) -> str:
+    """The name of the model that stands on the page."""
+    model = state.controls["model"]
+    return "the one you pasted" if model == PASTED else str(model_of(str(model), ""))
 
 
 def _source(state: live.State) -> str:
@@ -102,7 +108,7 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         return None
     zero = int(state.controls["zero"])
     told = {
-        "model": f"Your files name no model that this page knows: {state.controls['model']} stands here. "
+        "model": f"Your files name no model that this page knows: {_standing(state)} stands here. "
         "Choose yours, or add its config.json.",
         "zero": f"The file that says what cards divide is named and not here: counted {'with' if zero else 'without'} "
         f"ZeRO{f' {zero}' if zero else ''}. Add it.",
@@ -121,7 +127,7 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
 def confirmed(state: live.State) -> Iterator[live.Suggestion]:
     """Changes that take what stands on the page for what the files leave open."""
     names, note = left(state), _read(state)
-    titles = {"model": f"My model is {state.controls['model']}", "zero": "My cards divide what stands here"}
+    titles = {"model": f"My model is {_standing(state)}", "zero": "My cards divide what stands here"}
     if NAMED in note:
         titles["model"] = f"My model is that of {_source(state)}"
     for name in names:

@@ -15,9 +15,10 @@ from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
+from ironlaw.config.choices import buffers
 
 from .beside import taken_back
-from .choices import CONTROLS, MORE, formats_at, more_of, says, setup_of, together_of, words_of
+from .choices import CONTROLS, MORE, WAS, formats_at, more_of, says, setup_of, together_of, words_of
 from .labels import is_uncounted
 from .left import confirmed
 from .view import compute
@@ -25,6 +26,8 @@ from .view import compute
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _GROUPS = {"dp": "data", "tp": "tensor", "pp": "pipeline", "cp": "context"}
 """Words that say how cards are divided into groups, and the layout's names of them."""
+_WITH = {"cp": ("accumulate", "gpus", "zero")}
+"""Word without a control -> controls that a change moves for its sake, and that go back with it."""
 _OFFERED = {control.name for control in CONTROLS}
 _THEN = {"fits": "Then it fits.", "uncertain": "Still uncertain: it may fit then.", "not": "It does not fit yet."}
 _STILL = "Still fits."
@@ -41,6 +44,8 @@ _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
 MOST = 8
 """Single changes that are told."""
+SHORT, BELOW = "--base-format 16-bit", "Load the frozen weights in 16 bit (dtype: bfloat16 in TRL)"
+"""Option and title of a change that programs leave to whoever knows it."""
 SAME, OTHER = "The same weights are trained", "Another method"
 """Groups of changes."""
 _LATER = 1000.0
@@ -104,7 +109,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         else:
             advised = step
     found = []
-    for one in advised:
+    for one in (*_shorter(c, now, accept), *advised):
         told = _told(one, state, now)
         # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
         if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
@@ -127,6 +132,18 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
+
+
+def _shorter(c: Setup, now: Estimate, accept: Callable[[Change], bool]) -> Iterator[Advice]:
+    """Weights below adapters in 16 bits, where a program has loaded them in FP32, as TRL does unless it is told."""
+    change = Change(SHORT, {"base_format": "16-bit"}, BELOW)
+    if c.adaptation.method != "lora" or c.adaptation.base != "fp32" or not c.precision.autocast or not accept(change):
+        return
+    then = prepare(change.apply(c))()
+    saved = now.memory_bytes.device_total - then.memory_bytes.device_total
+    factor = then.time.step_s / now.time.step_s
+    lost = "the same numbers where the checkpoint has 16 bits, as most have"
+    yield Advice(SHORT, change.words, BELOW, saved, factor, then.fits, then.verdict, lost, safe=True)
 
 
 def usual(state: live.State) -> Callable[[Change], Change]:
@@ -333,7 +350,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     if not _has_place(found):
         return None
     # What follows from the rest needs no control; what does not stands among the settings that files set.
-    said = json.dumps({**more_of(state.controls), **rest}, sort_keys=True)
+    said = _more(state, rest, found)
     formats = setup_of(state).precision.name
     ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
     # The formats that stand by themselves follow what is divided.
@@ -343,15 +360,33 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     return next((controls for controls in made if _makes(words, state, controls)), None)
 
 
+def _more(state: live.State, rest: Mapping[str, Any], found: Mapping[str, live.Value]) -> str:
+    """What stands beside the controls after a change, with what it took the place of, so that it can be taken back."""
+    stands, at = more_of(state.controls), state.controls
+    replaced: dict[str, dict[str, list[Any]]] = {}
+    for word, value in rest.items():
+        if stands.get(word) != value:
+            moved = {
+                name: [at[name], found[name]] for name in _WITH.get(word, ()) if found.get(name, at[name]) != at[name]
+            }
+            replaced[word] = {word: [stands.get(word), value], **moved}
+    said = {**stands, **rest}
+    if replaced:
+        said[WAS] = {**stands.get(WAS, {}), **replaced}
+    return json.dumps(said, sort_keys=True)
+
+
 def _by_files(words: Mapping[str, Any], state: live.State) -> dict[str, Any]:
     """The words of a change, as the program of the reader's files makes it."""
     made, said = dict(words), says(state.controls)
     if "base_format" in words and said.get("unprepared"):
         made["base_format"] = "16-bit"
-    if words.get("offload") == "optimizer" and said.get("runtime") == "deepspeed":
+    away = words.get("offload") == "optimizer"
+    if said.get("runtime") == "deepspeed" and (away or "zero" in words):
         moved = {name: words[name] for name in ("zero", "method") if name in words}
-        then = words_of(live.State(state.context, {**state.controls, **moved, "offload": True}))
-        made |= {word: then[word] for word in ("offload", "offload_sizes") if word in then}
+        then = words_of(live.State(state.context, {**state.controls, **moved, **({"offload": True} if away else {})}))
+        made |= {"offload": then["offload"]} if away else {}
+        made |= {"offload_sizes": then["offload_sizes"]} if "offload_sizes" in then else {}
     return made
 
 
@@ -359,7 +394,8 @@ def _makes(words: Mapping[str, Any], state: live.State, controls: dict[str, live
     """Whether the controls make the setup that the words of a change make."""
     try:
         made = setup_of(live.State(state.context, {**state.controls, **controls}))
-        return made == changed(setup_of(state), words)
+        sized = {word: buffers(value) if word == "offload_sizes" else value for word, value in words.items()}
+        return made == changed(setup_of(state), sized)
     except EngineError:
         return False
 

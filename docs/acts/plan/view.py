@@ -18,7 +18,7 @@ from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
-from .causes import away, cause, loading, offloaded
+from .causes import away, cause, communicators, loading, offloaded
 from .choices import FORMATS, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -132,7 +132,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
-    numbers = answers(state, found)
+    numbers, host = answers(state, found), offloaded(asked, found)
     phases, fullest_phase = phases_of(asked)
     stacked = stack(asked, phases, {one.moment: parts_of(found, one) for one in moments(asked)}, sizes)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
@@ -155,11 +155,12 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
                     beside(state),
                     held(asked),
                     away(asked),
-                    loading(asked),
+                    communicators(asked),
+                    loading(asked, host),
                     evidence(found),
                     fullest_phase,
                 ),
-                offloaded(asked, found),
+                host,
                 seen.device_total if seen else None,
             ),
             "memory": _memory_table(asked, found, fullest),
@@ -333,7 +334,7 @@ def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str, host
         for what, (expected, low, high) in numbers.items()
     ]
     if host:
-        rows.insert(1, live.row("A machine's own memory (RAM)", host, ""))
+        rows.insert(1, live.row("A machine's own memory (RAM), while it trains", host, ""))
     if shown:
         ends = f"{shown.low / GB:.1f} GB to {shown.high / GB:.1f} GB"
         rows.insert(
@@ -350,7 +351,7 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     named = [line for line in (*lines.static, *lines.saved) if line.name.split()[0] not in absent]
     sums = [(line.name, line.formula, line.value) for line in named]
     sums += [(part.name, part.formula, part.bytes) for part in fullest.parts]
-    sums += [("DeepSpeed's buffers", "outside of PyTorch's tensors", m.runtime)] if m.runtime else []
+    sums += [("DeepSpeed's and NCCL's buffers", "outside of the step's tensors", m.runtime)] if m.runtime else []
     sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
     whole = "between steps" if fullest.moment.startswith(EVALUATION) else "of the step"
     sums += [("all together", f"the fullest moment {whole}: {fullest.moment}", m.device_total)]

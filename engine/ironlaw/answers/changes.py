@@ -294,9 +294,14 @@ def _kept(c: Setup) -> Iterator[Change]:
         yield from (_recompute(name) for name in names)
     yield from (_zero(zero) for zero in range(c.layout.zero))
     if c.update.offload != "none":
-        here = {"offload": "none"} | ({"offload_sizes": None} if c.update.buffers else {})
+        here = {"offload": "none"} | ({"offload_sizes": None} if _offloads_alone(c) else {})
         more = {"gradients": ", gradients", "parameters": ", gradients, parameters"}.get(c.update.offload, "")
         yield Change("--offload none", here, f"Keep optimizer states{more} on the device")
+
+
+def _offloads_alone(c: Setup) -> bool:
+    """Whether DeepSpeed has its buffers for what it offloads, and not for what it divides too."""
+    return c.update.buffers is not None and not c.layout.divides_gradients
 
 
 def _merged(c: Setup) -> Iterator[Change]:

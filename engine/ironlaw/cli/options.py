@@ -225,7 +225,7 @@ STEP = (
     Option("--accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
     Option("--optimizer-in-backward", None, "update each parameter as its gradient appears"),
     Option("--offload", one_of("none", "optimizer", "gradients", "parameters"), "what lives in host memory (none)"),
-    Option("--offload-sizes", sizes(), "elements of DeepSpeed's buffers while it offloads (its own)"),
+    Option("--offload-sizes", sizes(), "elements of DeepSpeed's buffers, under ZeRO 2 and 3 or offloading (its own)"),
     Option("--update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
     Option("--execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),

@@ -70,6 +70,8 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
         part: replace(getattr(c, part), **value) if isinstance(value, dict) else value for part, value in parts.items()
     }
     made: Setup = replace(c, **found)
+    if c.update.buffers and made.update.offload in ("none", "optimizer") and not made.layout.divides_gradients:
+        made = replace(made, update=replace(made.update, buffers=None))  # DeepSpeed has them no more
     if c.adaptation.quantization and made.layout.divides_weights != c.layout.divides_weights:
         return made if "base_format" in words else _rebased(c, made)
     return made

@@ -180,7 +180,7 @@ def _require_update(c: Setup) -> None:
     if c.update.in_backward and offload in ("gradients", "parameters"):
         beside = {"optimizer_in_backward": True}
         raise EngineError("offload", offload, ("none", "optimizer"), beside, "which keeps no gradients")
-    if c.update.buffers and offload in ("none", "optimizer"):
+    if c.update.buffers and offload in ("none", "optimizer") and not layout.divides_gradients:
         ways = tuple(Instead("offload", other) for other in ("gradients", "parameters"))
         raise EngineError("offload_sizes", c.update.buffers.name, ways, {"offload": offload})
     if offload != "parameters":

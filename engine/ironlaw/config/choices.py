@@ -107,7 +107,7 @@ def loss(name: str | Loss, metrics: Count = 0, kept: bool = False, logits: str |
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Elements of what DeepSpeed keeps on the device while it offloads; the defaults are its own.
+    """Elements of what DeepSpeed keeps on the device under ZeRO-2 and 3, or offloading; the defaults are its own.
 
     Source: DeepSpeed at commit edaa722, August 2026, `zero/config.py`.
 
@@ -165,8 +165,8 @@ class Update:
         in_backward: Whether each parameter is updated, and its gradient freed, as soon as it is known.
         offload: What lives in host memory: nothing, optimizer states and master copy, these and gradients, or the
             weights too.
-        buffers: What DeepSpeed then keeps on the device, where it is DeepSpeed that offloads: always with weights,
-            which it fetches block by block.
+        buffers: What DeepSpeed keeps on the device, where it is DeepSpeed that offloads or divides gradients: always
+            with offloaded weights, which it fetches block by block.
     """
 
     kind: UpdateKind = "foreach"

@@ -77,6 +77,11 @@ class Layout:
         return self.peers > 1 and self.zero == 3
 
     @property
+    def divides_gradients(self) -> bool:
+        """Whether replicas divide the gradients: ZeRO-2, and what divides weights too."""
+        return self.peers > 1 and self.zero >= 2
+
+    @property
     def different_replicas(self) -> Count:
         """Replicas as far as a device's memory tells: where they divide nothing, any number of several is as two."""
         return self.data if self.zero else min(self.data, 2)

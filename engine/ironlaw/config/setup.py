@@ -121,8 +121,8 @@ def setup(
         optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
         offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too), or
             `"parameters"` (the weights too, which DeepSpeed fetches block by block).
-        offload_sizes: Elements of DeepSpeed's buffers where it offloads gradients or weights, as `"bucket:500000000"`
-            (see `ironlaw.config.choices.Buffers`); with weights its own sizes when None.
+        offload_sizes: Elements of DeepSpeed's buffers where it offloads gradients or weights or divides by ZeRO-2 or 3,
+            as `"bucket:500000000"` (see `ironlaw.config.choices.Buffers`); with offloaded weights its own when None.
         update: `"foreach"`, `"for-loop"` or `"fused"`; the framework's default when None.
         framework: `"torch"` or `"megatron"`.
         execution: `"eager"` or `"compiled"`; eager for torch and compiled for megatron when None.

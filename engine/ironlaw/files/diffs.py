@@ -107,15 +107,16 @@ def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
     if "execution" in words:  # which has the fused update by default
         expected["update"] = told[1].get("update", "fused")
         told[1].setdefault("update", "fused")
+    if words.get("base_format") == "16-bit":
+        expected.pop("base_format", None)  # the usual one
     if "method" in words:  # the adapter's own words follow from it
         of_method = ("lora", "double", "base")
         expected.pop("base_format", None)
         expected = {word: value for word, value in told[1].items() if word.startswith(of_method)} | expected
-    if "offload" in words:  # with which sizes of buffers come and go; DeepSpeed takes gradients with the states
-        expected.pop("offload_sizes", None)
-        told[1].pop("offload_sizes", None)
-        if (words["offload"], told[1].get("offload")) == ("optimizer", "gradients"):
-            expected["offload"] = "gradients"
+    for found in (expected, told[1]):  # sizes of buffers come and go with what is divided and offloaded
+        found.pop("offload_sizes", None)
+    if (words.get("offload"), told[1].get("offload")) == ("optimizer", "gradients"):
+        expected["offload"] = "gradients"  # DeepSpeed takes them with the states
     return expected == told[1]
 
 
@@ -133,6 +134,8 @@ def _edits(
     if words.get("micro_batches", 1) > 1:
         raise _UnwritableError
     for word in words:
+        if word == "base_format" and kind == "TRL" and "method" not in words:
+            yield from (((key,), one) for key, one in _base(reading, document).items())
         if word in _SILENT or (word == "lora_rank" and "method" in words):
             continue
         if kind == "DeepSpeed" and word == "offload":
@@ -258,10 +261,16 @@ def _adapter(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str,
     found = {} if reading.facts.method not in (None, "full") else dict(ways["lora"])
     found |= ways["qlora"] if words["method"] == "qlora" else {}
     if kind == "TRL" and words["method"] == "lora" and words.get("base_format") != "fp32":
-        found["dtype"] = "float16" if reading.facts.compute == "fp16" else "bfloat16"
+        found |= _base(reading, {})
     if rank := words.get("lora_rank"):
         found |= {key: rank for key in ("lora_r", "lora_rank") if key in found}
     return found
+
+
+def _base(reading: Reading, document: Mapping[str, Any]) -> dict[str, object]:
+    """TRL loads a model in FP32 unless it is told otherwise, by either key."""
+    key = next((key for key in ("dtype", "torch_dtype") if key in document), "dtype")
+    return {key: "float16" if reading.facts.compute == "fp16" else "bfloat16"}
 
 
 def _optimizer(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str, object]:

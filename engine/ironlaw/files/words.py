@@ -101,7 +101,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
         assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
         facts = replace(facts, context=None)
-    words |= _division(facts, {**facts.said(), **given}, assumed) | _offload(facts, model)
+    words |= _division(facts, {**facts.said(), **given}, assumed)
+    words |= _offload(facts, model, {**words, **given})
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
         raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
@@ -294,13 +295,15 @@ def _place(facts: Facts) -> str | None:
     return "optimizer" if states else None
 
 
-def _offload(facts: Facts, model: Any) -> dict[str, Any]:
-    """What lives in host memory, with the sizes of DeepSpeed's buffers.
+def _offload(facts: Facts, model: Any, words: Mapping[str, Any]) -> dict[str, Any]:
+    """What lives in host memory, and the sizes of DeepSpeed's buffers where it offloads, or divides gradients.
 
     Trainer and accelerate fill in `auto` by the model's width (transformers, `integrations/deepspeed.py`).
     """
-    place = _place(facts)
-    if place not in ("gradients", "parameters"):
+    place, stage = _place(facts), words.get("zero") or 0
+    several = (words.get("dp") or 1) * (words.get("cp") or 1) > 1
+    divides = facts.runtime == "deepspeed" and stage >= 2 and several
+    if place not in ("gradients", "parameters") and not divides:
         return {"offload": place} if place else {}
     said = dict(pair.split(":") for pair in (facts.offload_sizes or "").split(",") if pair)
     twice = said.pop("double", "0") == "1"
@@ -309,7 +312,7 @@ def _offload(facts: Facts, model: Any) -> dict[str, Any]:
         filled = {"bucket": width**2, "prefetch": int(0.9 * width**2), "persistent": 10 * width}
         said = {name: f"{filled[name]}" if size == "auto" else size for name, size in said.items()}
     sizes = Buffers(**{name: int(size) for name, size in said.items() if size != "auto"})
-    sizes = replace(sizes, bucket=sizes.bucket * 2) if twice else sizes
+    sizes = replace(sizes, bucket=sizes.bucket * 2) if twice and stage != 3 else sizes
     return {"offload": place, "offload_sizes": sizes.name}
 
 
@@ -348,8 +351,6 @@ def _not_counted(facts: Facts) -> list[str]:
         if place == "parameters" and not facts.offload_optimizer:
             found.append("With the weights (offload_param) the adapters' states are counted in host memory.")
         found.append("Host memory is counted without what PyTorch rounds pinned blocks up to: a power of two.")
-    elif (facts.zero or 0) > 1:
-        found.append("DeepSpeed's buffers are not counted: ZeRO 2 and 3 divide here as PyTorch's FSDP does.")
-    elif not _everything(facts):
+    elif (facts.zero or 0) <= 1 and not _everything(facts):
         found.append("DeepSpeed's buffers are not counted beside adapters.")
     return found

@@ -30,6 +30,8 @@ from ironlaw.numerics.dtypes import BF16
 
 CUBLAS_WORKSPACE = 32 * 2**20
 """Scratch memory of the matrix library on Hopper, one handle; other NVIDIA generations take about 8 MiB."""
+SUB_GROUP: Count = 1_000_000_000
+"""Elements that DeepSpeed's ZeRO-3 updates at a time: its default, `sub_group_size` in `zero/config.py`."""
 CUDA_CONTEXT = 512 * 2**20
 """Driver and kernels outside PyTorch's allocator: 0.3 to 0.9 GiB, by device and loaded libraries."""
 
@@ -194,8 +196,28 @@ def _gradient_fate(c: Setup) -> GradientFate:
 
 
 def _update_bytes(c: Setup, stage: Stage) -> Bytes:
-    """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused)."""
-    if c.update.kind == "fused" or c.update.offload != "none":
+    """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused).
+
+    DeepSpeed copies its share of the gradients to a flat tensor, and that to one in the format of the FP32 weights
+    (`zero/stage_1_and_2.py`, `step`; `zero/stage3.py`, `_prepare_fp32_grad_for_sub_group`), when ZeRO-2's bucket or
+    ZeRO-3's gathered weights are gone.
+    """
+    if c.update.offload != "none":
+        return 0
+    if not (c.update.buffers and c.precision.master):
+        return _temporaries(c, stage)
+    share = sum(-(-p.elements // c.layout.peers) * p.count for p in trained_parameters(c, stage))
+    share = min(share, SUB_GROUP) if c.layout.zero == 3 else share
+    summed, master = c.precision.accumulation or c.gradients, c.precision.master
+    gone = "gathered" if c.layout.zero == 3 else "buckets"
+    left = sum(tensor.bytes for tensor in static_tensors(c, stage) if tensor.component == gone)
+    copies = master.bytes(share) + max(_temporaries(c, stage), summed.bytes(share) * (summed is not master))
+    return max(copies - left, 0)
+
+
+def _temporaries(c: Setup, stage: Stage) -> Bytes:
+    """What PyTorch's optimizers themselves make."""
+    if c.update.kind == "fused":
         return 0
     share = c.layout.peers if c.layout.zero >= 1 else 1
     shards = [(-(-p.elements // share), p.count) for p in trained_parameters(c, stage)]

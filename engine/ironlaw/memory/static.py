@@ -145,7 +145,7 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         yield tensor(p, ".grad", "gradients", p.elements, shards or c.gradients, 2, gradients_at)
         if precision.accumulation:
             yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
-        elif buffers and precision.master:  # the host updates FP32 copies, by gradients in FP32
+        elif buffers and precision.master and gradients_at == "host":  # which updates FP32 copies by FP32 gradients
             yield tensor(p, ".grad_fp32", "gradients", p.elements, precision.master, 2, gradients_at, "fp32")
     for p in parameters:
         for state in c.optimizer.state_tensors(p, c.states):
@@ -180,9 +180,13 @@ def stays(c: Setup, one: Held) -> bool:
 
 
 def _buckets(c: Setup, elements: Count, parameters: tuple[Parameter, ...]) -> Iterator[Tensor]:
-    """DeepSpeed's buffer for gradients on their way out, and below ZeRO-3 one that brings sums back from the host.
+    """DeepSpeed's buffer for gradients on their way out, and below ZeRO-3 the largest gradient.
 
-    Source: `zero/stage3.py` (`ipg_buckets`), `zero/stage_1_and_2.py` (`temp_grad_buffer_for_gpu_offload`).
+    There one that offloads brings sums back from the host in a buffer of that size; otherwise it is the gradient that
+    goes into the bucket. Gathering updated weights takes no buffer: each goes to its place (`all_gather_dp_groups`).
+
+    Source: `zero/stage3.py` (`ipg_buckets`), `zero/stage_1_and_2.py` (`setup_buckets`,
+    `temp_grad_buffer_for_gpu_offload`), at the commit of `Buffers`.
     """
     dtype = c.precision.compute if c.adaptation.has_adapters else c.gradients
     yield Tensor("reduced.bucket", "buckets", elements, dtype)

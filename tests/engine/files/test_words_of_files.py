@@ -116,6 +116,33 @@ def test_adapters_that_somebody_chose_keep_their_formats_beside_a_file_that_divi
 
 
 @pytest.mark.parametrize(
+    ("zero", "sizes"),
+    [
+        ({"stage": 2}, Buffers()),
+        ({"stage": 3}, Buffers()),
+        ({"stage": 2, "overlap_comm": True}, Buffers(bucket=1_000_000_000)),
+        ({"stage": 3, "overlap_comm": True}, Buffers()),  # ZeRO-3 has one bucket all the same
+        ({"stage": 2, "reduce_bucket_size": 2e8, "overlap_comm": True}, Buffers(bucket=400_000_000)),
+        ({"stage": 3, "reduce_bucket_size": "auto"}, Buffers(bucket=4096**2)),
+        ({"stage": 1}, None),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("adapted", ["", "adapter: lora\nlora_r: 8\nlora_target_linear: true\n"], ids=["full", "lora"])
+def test_buffers_of_what_deepspeed_divides_are_as_its_file_says(
+    adapted: str, zero: dict[str, object], sizes: Buffers | None
+) -> None:
+    run = RUN + adapted
+    text = json.dumps({"zero_optimization": zero, "bf16": {"enabled": True}})
+    found = words(run, text, NODE)
+    assert setup(**found.words).update.buffers == sizes
+    assert not [line for line in found.assumed if "buffers are not counted" in line and sizes]
+    # One card divides nothing, whatever stage its file names, also where a hand says how many there are.
+    assert "offload_sizes" not in words(run, text, "torchrun --nproc-per-node 1 train.py").words
+    assert "offload_sizes" not in words(run, text, NODE, zero=1).words
+
+
+@pytest.mark.parametrize(
     ("zero", "told"),
     [
         ({"offload_param": {"device": "cpu"}}, "takes the weights (offload_param) to host memory too"),
@@ -123,7 +150,6 @@ def test_adapters_that_somebody_chose_keep_their_formats_beside_a_file_that_divi
         ({"stage": 1, "offload_optimizer": {"device": "cpu"}}, "takes FP32 weights and gradients (offload_optimizer)"),
         ({"stage": 2, "offload_param": {"device": "cpu"}}, "offload_param counts for nothing"),
         ({"offload_optimizer": {"device": "cpu", "ratio": 0.3}}, "of DeepSpeed's file: offload_optimizer.ratio"),
-        ({"reduce_bucket_size": 5e8}, "buffers are not counted"),
         ({"zero_hpz_partition_size": 8}, "Not counted of DeepSpeed's file: zero_hpz_partition_size."),
     ],
 )
@@ -132,7 +158,7 @@ def test_what_deepspeed_s_file_asks_for_and_is_not_counted_is_said(zero: dict[st
     lines = [line for line in (*found.assumed, *found.missing) if told in line]
     assert len(lines) == 1
     plain = words(RUN, NODE, json.dumps({"zero_optimization": {"stage": 3}}))
-    assert (told in " ".join(plain.assumed)) is ("buffers" in told)
+    assert told not in " ".join(plain.assumed)
 
 
 CPU = {"device": "cpu", "pin_memory": True}
@@ -161,7 +187,8 @@ def test_what_deepspeed_takes_to_the_host_is_counted_there(
     text = json.dumps({"zero_optimization": zero, "bf16": {"enabled": True}})
     found = words(run, text, f"torchrun --nproc-per-node {devices} train.py")
     assert found.words.get("offload") == expected
-    assert ("offload_sizes" in found.words) == (expected in ("gradients", "parameters"))
+    divides = devices > 1 and zero["stage"] in (2, 3)
+    assert ("offload_sizes" in found.words) == (expected in ("gradients", "parameters") or divides)
     assert setup(**found.words).update.offload == (expected or "none")
     told = " ".join(found.assumed)
     assert ("counted on the card" in told) == ((expected == "optimizer" and run == RUN) or expected is None)

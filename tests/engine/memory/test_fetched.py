@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ironlaw import EngineError, estimate, model, setup, step_time, training_memory
+from ironlaw.config.changed import changed
 from ironlaw.config.choices import Buffers, buffers
 from ironlaw.memory.static import largest_block
 from ironlaw.time.update import fetch_seconds
@@ -96,6 +97,46 @@ def test_gradients_leave_in_a_bucket_and_come_back_in_the_largest_parameters_buf
     assert found.component("buckets") == 2 * (300_000_000 + LLAMA.vocab * LLAMA.hidden)
 
 
+GIVEN_UP = {"none": 0, "double": 500_000_000}
+
+
+@pytest.mark.parametrize("extra", GIVEN_UP.values(), ids=GIVEN_UP)
+@pytest.mark.parametrize("zero", [2, 3])
+def test_what_deepspeed_divides_without_offloading_has_its_buffers_and_shards_in_16_bits(zero: int, extra: int) -> None:
+    """The bucket of `reduce_bucket_size` elements, and each share in 16 bits beside its FP32 copy."""
+    bucket = 500_000_000 + extra
+    found = training_memory(**WORDS, dp=8, zero=zero, offload_sizes=Buffers(bucket=bucket))
+    largest = LLAMA.vocab * LLAMA.hidden if zero == 2 else 0  # the gradient that is on its way into it
+    assert found.component("buckets") == 2 * (bucket + largest)
+    small = sum(p.elements * p.count for p in LLAMA.parameter_tensors if p.elements <= 100_000)
+    whole = small if zero == 3 else LLAMA.parameters
+    assert found.component("parameters") == pytest.approx(2 * (whole + (LLAMA.parameters - whole) / 8), rel=1e-6)
+    assert found.component("gradients") == pytest.approx(2 * LLAMA.parameters / 8, rel=1e-6)
+    assert found.component("master") == pytest.approx(4 * LLAMA.parameters / 8, rel=1e-6)
+    assert found.component("gathered") == (2 * (LLAMA.vocab * LLAMA.hidden + 50_000_000) if zero == 3 else 0)
+    assert found.host_bytes == 0
+
+
+@pytest.mark.parametrize(("devices", "zero", "share"), [(4, 2, None), (4, 3, 1_000_000_000), (64, 3, None)])
+def test_deepspeed_s_update_copies_gradients_to_fp32_when_its_buffers_are_gone(
+    devices: int, zero: int, share: int | None
+) -> None:
+    """ZeRO-3 updates a thousand million elements at a time, ZeRO-2 its share at once."""
+    found = training_memory(**WORDS, dp=devices, zero=zero, offload_sizes=Buffers(), update="fused")
+    update = next(one for one in found.moments if one.name == "optimizer step")
+    gone = found.component("buckets" if zero == 2 else "gathered")
+    held = sum(tensor.bytes for tensor in found.plan.static if tensor.place == "device") + found.workspace_bytes
+    copies = (2 + 4) * (share or LLAMA.parameters / devices)
+    assert update.bytes == pytest.approx(held + max(copies - gone, 0), rel=1e-4)
+
+
+def test_buffers_go_where_nothing_is_divided_or_offloaded_any_more() -> None:
+    c = setup(**WORDS, dp=8, zero=3, offload_sizes=Buffers())
+    assert changed(c, {"zero": 2}).update.buffers == Buffers()
+    assert changed(c, {"zero": 1}) == setup(**WORDS, dp=8, zero=1)
+    assert changed(c, {"dp": 1, "zero": 0}).update.buffers is None
+
+
 def test_adapters_over_four_bits_leave_scales_on_the_device() -> None:
     words: dict[str, Any] = {**WORDS, "precision": "amp-bf16", "method": "qlora"}
     here, there = training_memory(**words), training_memory(**words, offload="parameters")
@@ -130,6 +171,10 @@ def test_fetching_takes_the_bus_twice_a_pass_beside_the_work() -> None:
         ({"offload": "parameters", "framework": "megatron", "precision": "megatron"}, "framework 'megatron'"),
         ({"offload": "parameters", "optimizer_in_backward": True}, "keeps no gradients"),
         ({"offload_sizes": "bucket:1"}, "offload_sizes 'bucket:1' is not allowed with offload none"),
+        (
+            {"offload_sizes": "bucket:1", "dp": 4, "zero": 1},
+            "offload_sizes 'bucket:1' is not allowed with offload none",
+        ),
         ({"offload": "gradients", "offload_sizes": "bucket"}, "offload_sizes"),
         ({"offload": "gradients", "offload_sizes": "bukket:3"}, "offload_sizes"),
         ({"offload": "gradients", "offload_sizes": "bucket:-3"}, "offload_sizes"),

@@ -30,7 +30,7 @@ def describe(loaded: LoadedAct) -> Plain:
             }
             for reflection in act.reflections
         ],
-        **_named(act, "can_fail", "hints", "moves", "reveal_first", "beside", "linked", "compared"),
+        **_named(act, "can_fail", "hints", "moves", "reveal_first", "beside", "linked", "compared", "program"),
         "reader": None if act.reader is None else _named(act.reader, "label", "help"),
         "follows": act.reader is not None and act.reader.rewrite is not None,
         "suggests": act.suggest is not None,

@@ -495,6 +495,8 @@ class Act:
     """Changes that help, one by one: they are looked for while the reader waits, who can stop that."""
     exports: Callable[[State], Mapping[str, str]] | None = None
     """The state as texts for other programs: what each is called -> the text."""
+    program: str = ""
+    """Beside the line for a shell, how one gets the program that it starts, in a sentence or two."""
     best: float | None = None
     """The best score that a search over all settings found, above 0: the ledger keeps how far a reader is from it."""
 

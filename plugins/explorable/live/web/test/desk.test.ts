@@ -156,6 +156,37 @@ test("what cannot be read comes back into the box, also after another text was r
   expect(problem()).toBe("");
 });
 
+test("while a text was not read, the answer beside it is marked as one without it", async () => {
+  const here = desk(async (text) => (text === "nonsense" ? Promise.reject(new Error("of no known kind")) : { labels: ["a log", "a model"], controls: {}, said: [] }));
+  here.host.insertAdjacentHTML("beforeend", '<div data-slot="failure"></div>');
+  const around = new Around(here);
+  const box = here.host.querySelector("textarea") as HTMLTextAreaElement;
+  const unread = here.host.querySelector<HTMLElement>(".il-reader__unread");
+  expect(unread?.nextElementSibling).toBe(here.host.querySelector('[data-slot="failure"]'));
+  const marked = (): boolean => !unread?.hidden && here.host.hasAttribute("data-unread");
+  const read = (text: string): void => {
+    box.value = text;
+    here.host.querySelector<HTMLButtonElement>('[data-action="read"]')?.click();
+  };
+  read("a log");
+  await vi.waitFor(() => expect(here.host.querySelector(".il-reader__texts li")).not.toBeNull());
+  expect(marked()).toBe(false);
+  read("nonsense");
+  await vi.waitFor(() => expect(marked()).toBe(true));
+  // The text mended is read, taken out of the box, or goes with all others.
+  read("config.json");
+  await vi.waitFor(() => expect(marked()).toBe(false));
+  read("nonsense");
+  await vi.waitFor(() => expect(marked()).toBe(true));
+  box.value = "";
+  box.dispatchEvent(new Event("input"));
+  expect(marked()).toBe(false);
+  read("nonsense");
+  await vi.waitFor(() => expect(marked()).toBe(true));
+  around.clear();
+  expect(marked()).toBe(false);
+});
+
 test("of files without a text it is said that there is nothing to read, and the others are read", async () => {
   const here = desk(async () => ({ labels: ["a log"], controls: {}, said: [] }));
   new Around(here);

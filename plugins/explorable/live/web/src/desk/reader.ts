@@ -32,6 +32,8 @@ export class Reader {
   readonly #said: HTMLElement;
   readonly #problem: HTMLElement;
   readonly #changes: HTMLElement;
+  /** Beside the verdict while a text was not read: what stands there is without it. */
+  readonly #unread = h("p", { class: "il-reader__unread", hidden: true }, "This is not the last word: a text that you gave could not be read, and the answer is without it.");
   readonly #since = h("p", { hidden: true }, "The settings have changed since. This is of when it was read:");
   #texts: Text[] = [];
   /** Where the controls stood when it was read. */
@@ -48,6 +50,9 @@ export class Reader {
     this.#said = find(place, ".il-reader__said");
     this.#problem = find(place, ".il-problem");
     this.#changes = find(place, ".il-reader__changes");
+    desk.host.querySelector('[data-slot="failure"]')?.before(this.#unread);
+    // Whoever takes the text out of the box gives it no more.
+    this.#box.addEventListener("input", () => !this.#box.value && this.#refuse(""), { signal });
     const read = find<HTMLButtonElement>(place, '[data-action="read"]');
     const input = find<HTMLInputElement>(place, 'input[type="file"]');
     for (const part of [this.#box, read, input]) part.disabled = false;
@@ -69,7 +74,7 @@ export class Reader {
     this.#texts = [];
     this.#cleared += 1;
     this.#box.value = "";
-    setText(this.#problem, "");
+    this.#refuse("");
     this.#show([]);
     this.#changes.hidden = true;
   }
@@ -97,8 +102,8 @@ export class Reader {
       await this.#add(texts);
       if (empty.length && !this.#problem.textContent) setText(this.#problem, `There is nothing to read in ${empty.join(", ")}.`);
     } catch (error) {
-      if (error instanceof RangeError) setText(this.#problem, error.message);
-      else if (error instanceof DOMException) setText(this.#problem, "A file could not be read.");
+      if (error instanceof RangeError) this.#refuse(error.message);
+      else if (error instanceof DOMException) this.#refuse("A file could not be read.");
       else throw error;
     }
   }
@@ -127,13 +132,20 @@ export class Reader {
     );
   }
 
+  /** Says why a text was not read, beside it and beside the answer, which then is none of all texts; nothing where all were. */
+  #refuse(why: string): void {
+    setText(this.#problem, why);
+    this.#unread.hidden = !why;
+    this.#desk.host.toggleAttribute("data-unread", Boolean(why));
+  }
+
   /** Reads these texts together with those that are there. What cannot be read leaves everything as it was. */
   async #add(texts: readonly string[]): Promise<boolean> {
-    setText(this.#problem, "");
+    this.#refuse("");
     const given = texts.map((text) => text.slice(-MOST_CHARACTERS)).filter((text) => text.trim());
     if (!given.length) return false;
     if (this.#texts.length + given.length <= MOST_TEXTS) return this.#read([...this.#texts.map(({ text }) => text), ...given]);
-    setText(this.#problem, `At most ${MOST_TEXTS} texts are read together: take one away first.`);
+    this.#refuse(`At most ${MOST_TEXTS} texts are read together: take one away first.`);
     return false;
   }
 
@@ -151,7 +163,7 @@ export class Reader {
       return true;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      setText(this.#problem, error.message);
+      this.#refuse(error.message);
       return false;
     }
   }
