@@ -320,6 +320,13 @@ def test_weights_that_trl_loads_in_fp32_below_adapters_are_offered_in_16_bits(
         assert BELOW not in [told["title"] for told in suggested(act, other)]
 
 
+def test_a_change_that_takes_many_times_as_long_is_not_told_in_percent(act: LoadedAct) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-70B", method="full", gpus=8, zero=3)
+    (one,) = [one for one in suggested(act, state) if one["controls"] == {"offload": True}]
+    assert re.search(r" less, \d+\.?\d* times as long\.", one["text"])
+    assert "%" not in one["text"]
+
+
 def test_a_pipeline_is_offered_where_its_stages_are_what_fits_many_small_cards() -> None:
     """LLaMA-Factory #3880: QLoRA of 70B on eight T4, of which each holds all weights until stages divide the blocks."""
     state = at(model="meta-llama/Meta-Llama-3-70B", gpu="t4", gpus=8, method="qlora", sequence=512)

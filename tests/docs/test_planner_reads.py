@@ -16,7 +16,7 @@ from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TITLES, TWO_MODELS
 from docs.acts.plan.phases import held
 from docs.acts.plan.rewritten import rewrite
-from docs.acts.plan.take import read
+from docs.acts.plan.take import TEXT_ALONE, read
 from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
@@ -411,6 +411,43 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     whole = State("run", {**START.controls, **heard.controls, "method": "full"})
     assert "published runs" not in view.tables["measured"].caption
     assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
+
+
+NVIDIA_SMI = """| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |
+|   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |                  Off |
+| 30%   45C    P2             300W /  450W |   22550MiB /  24564MiB |    100%      Default |
+"""
+
+
+def test_a_message_and_the_driver_s_table_of_one_card_are_read_together() -> None:
+    """PyTorch counts 23.65 GiB of what the driver has as 24,564 MiB; a card of another size is another."""
+    for texts in ([OUT_OF_MEMORY, NVIDIA_SMI], [NVIDIA_SMI, OUT_OF_MEMORY]):
+        heard = read(texts, START)
+        assert heard.controls["gpu"] == "rtx-4090"
+        assert {"asked", "free"} <= set(json.loads(str(heard.controls["measured"])))
+    with pytest.raises(EngineError, match="gpu memory"):
+        read([OUT_OF_MEMORY.replace("23.65", "79.15"), NVIDIA_SMI], START)
+
+
+def test_of_a_model_with_a_part_for_images_it_is_said_that_text_alone_is_counted() -> None:
+    text = published()["google/gemma-3-1b-it"]["config"]
+    whole = {"model_type": "gemma3", "text_config": text, "vision_config": {"hidden_size": 1152}}
+    for config, told in ((text, False), (whole, True)):
+        heard = read([json.dumps({"architectures": ["x"], **config})], START)
+        assert (TEXT_ALONE in heard.said) == told
+
+
+def test_how_much_loading_takes_is_in_the_format_in_which_the_program_loads() -> None:
+    for text, said in (("", "FP32, 32.1 GB each"), ("dtype: bfloat16\n", "BF16, 16.1 GB each")):
+        trl = f"model_name_or_path: {LLAMA}\ndataset_name: x\nuse_peft: true\nper_device_train_batch_size: 1\n{text}"
+        state = State("run", {**START.controls, **read([trl], START).controls})
+        assert f"whole model in {said}" in ACT.compute(state).tables["answer"].caption
+
+
+def test_of_experts_it_is_said_that_four_bits_do_not_reach_them() -> None:
+    for name, told in (("mistralai/Mixtral-8x7B-v0.1", True), (LLAMA, False)):
+        view = ACT.compute(at(model=name, method="qlora", gpu="b200"))
+        assert ("of experts, embeddings" in f"{view.success} {view.failure}") == told
 
 
 def test_memory_of_which_nothing_is_free_is_told(act: LoadedAct) -> None:

@@ -8,8 +8,10 @@ from ironlaw import GB, Setup, training_memory
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import Peak
 from ironlaw.files.launch import nodes
+from ironlaw.graph.adaptation import routing
 from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR
 from ironlaw.memory.tensors import EVALUATION
+from ironlaw.numerics.dtypes import FP32
 
 from .phases import evaluated
 
@@ -17,6 +19,14 @@ NOTED = 0.15
 """The share of a card's peak from which on logits are told of beside a larger part."""
 _LEAST = 0.05
 """GB of weights, and of a machine's own memory, from which on they are told."""
+
+
+_UNROUNDED = (
+    " of embeddings, output and norms, which QLoRA does not round",
+    " of experts, embeddings, output and norms; QLoRA rounds linear layers, and experts, which transformers 5 keeps as "
+    "one tensor, are none",
+)
+"""What stays as it is beside 4 bits, of a model without experts and of one with."""
 
 
 def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
@@ -62,7 +72,7 @@ def _weights(asked: Setup) -> str:
             kept = "4 bits" if one.part == "quantized" else one.dtype.name.upper()
             why = {"casts": " copies for products", "gathered": " gathered"}.get(one.component, "")
             if one.part == "frozen" and asked.adaptation.quantization:
-                why = " of embeddings, output and norms, which QLoRA does not round"
+                why = _UNROUNDED[routing(asked.model) != "none"]
             found[kept + why] = found.get(kept + why, 0) + one.bytes / GB
     return ", ".join(f"{size:.1f} GB in {kept}" for kept, size in found.items() if size >= _LEAST)
 
@@ -108,7 +118,10 @@ def loading(asked: Setup, away: str) -> str:
         away: What `offloaded` says of it.
     """
     adapted = asked.adaptation.has_adapters
-    kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
+    wide = asked.precision.master or asked.precision.weights
+    # Below adapters in the format in which a program keeps what is frozen; what will have 4 bits comes in 16.
+    short = adapted and not (asked.adaptation.base == "fp32" and asked.adaptation.quantization is None)
+    kept = asked.precision.compute if short else FP32 if adapted else wide
     one, cards = kept.bytes(asked.model.parameters) / GB, nodes(asked)[1]
     said = (
         f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "

@@ -11,6 +11,7 @@ from typing import Any
 from explorable import live
 from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
+from ironlaw.files.facts import FAR
 from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
@@ -21,8 +22,6 @@ from .left import noted, other_model
 from .measured import told as measured_words
 from .pasted import PLAIN, latest, replaced, standing
 
-FAR = 0.03
-"""A share of memory by which two cards differ."""
 _SAME = (
     "gpu",
     "batch",
@@ -43,6 +42,9 @@ _FORMATS = ("compute", "weights", "sums")
 """Facts of which the formats of a training follow."""
 _OFFLOADED = ("offload_optimizer", "offload_parameters", "offload_sizes")
 """Facts of which follows what lives in a machine's own memory."""
+_OTHER_PARTS = ("vision_config", "audio_config")
+TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
+"""Said of a model of which the engine knows a part."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _OPTIONS = {
     control.name: [option.value for option in control.options]
@@ -122,6 +124,8 @@ def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
 def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
     for reading in readings:
         if reading.config is not None:
+            if any(part in reading.config for part in _OTHER_PARTS):
+                said.append(TEXT_ALONE)
             return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True)}
     tensors = {name: shape for reading in readings for name, shape in reading.tensors.items()}
     if tensors:

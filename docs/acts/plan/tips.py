@@ -38,6 +38,8 @@ _CARD, _SMALLER = 140.0, 130.0
 """Worth of another card, and of shorter or fewer sequences, where the plan does not fit: less than of more cards."""
 DOUBLED = "Counts of cards are tried by doubling: fewer than these may do."
 """Said of more cards."""
+TIMES = 3
+"""Times as long from which on a change is not told in percent."""
 STEP = 64
 """Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
@@ -305,6 +307,8 @@ def _memory(saved: float) -> str:
 
 def _pace(factor: float) -> str:
     """How much faster or slower something is that takes so many times the time."""
+    if factor >= TIMES:
+        return f"{factor:.3g} times as long"
     return "as fast" if abs(factor - 1) < 0.005 else f"{abs(factor - 1):.0%} {'slower' if factor > 1 else 'faster'}"
 
 

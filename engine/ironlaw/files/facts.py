@@ -22,6 +22,8 @@ Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
 Format = Literal["fp32", "bf16", "fp16", "fp8", "int8", "nf4"]
 Attention = Literal["eager", "sdpa", "flash"]
+FAR = 0.03
+"""A share of memory by which two cards differ."""
 DIVIDES = "which says what is divided: add that file too."
 """How a sentence ends on a file that is named and not there, and that says what devices divide."""
 
@@ -130,7 +132,10 @@ class Facts:
         """
         mine, theirs = self.said(), other.said()
         for name in mine.keys() & theirs.keys():
-            if mine[name] != theirs[name]:
+            # PyTorch counts a little less of a GPU's memory than the driver's table.
+            if mine[name] != theirs[name] and not (
+                name == "gpu_memory" and abs(self.gpu_memory / other.gpu_memory - 1) < FAR  # type: ignore[operator]
+            ):
                 why = "as another file says, and nothing is read until they agree or one is taken away"
                 raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because=why)
         return replace(self, **theirs)  # type: ignore[arg-type]
