@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 import ironlaw
-from book import cards, fit, plans, search_order, story
+from book import cards, fit, search_order, story
 from book.accounting import ACCOUNTINGS
 from book.theme import app, search_later, search_words, social
-from explorable.book import Book, Survey
+from explorable.book import Apart, Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
 from gpu_bench.record.judgement import MEASURED
@@ -70,8 +70,8 @@ BOOK = Book(
     records=Records(),
     accountings=ACCOUNTINGS,
     survey=Survey(utilization_at, population),
-    # Times of stages that somebody wrote down.
-    blocks={"fit": fit.block, "plans": plans.block},
+    # Times of stages that somebody wrote down; and 222 answers of the planner, which take long.
+    blocks={"fit": fit.block, "plans": Apart("book.plans.block")},
     extensions=(AccuracyExtension(),),
     cards=cards.cards,
     story=story,

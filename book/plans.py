@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -23,7 +23,7 @@ NUMBER = "il-measured-table__number"
 MARKS = {SAID["fits"]: "✓", SAID["uncertain"]: "?", SAID["not"]: "✗", IMPOSSIBLE: "–", UNCOUNTED: "·"}
 
 
-def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Element:
+def block(argument: str, text: str) -> Element:
     """The HTML of the block. Raises `OptionError` for what it cannot show."""
     data = read_yaml(text)
     if not isinstance(data, dict) or not {"caption", "models", "cards"} <= set(data) <= OPTIONS:

@@ -114,6 +114,20 @@ Block = Callable[[str, str, Sequence[Mapping[str, Any]]], Element]
 
 
 @dataclass(frozen=True)
+class Apart:
+    """A block of a book's own that takes long: a process of its own makes it from when the pages are known.
+
+    Attributes:
+        make: The dotted name of a function whose argument and content give the element. It raises `MeasuredError`.
+        reads: Files and folders that it reads, besides the library and what it imports: it is made again when one of
+            them changes.
+    """
+
+    make: str
+    reads: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
 class Survey:
     """What published results reach.
 
@@ -145,7 +159,8 @@ class Book:
         accountings: By name, what claims may be checked by.
         survey: What published results reach, for claims about most of them; None without a survey.
         blocks: Blocks of the book's own, which stand among its numbers.
-        extensions: Extensions to Markdown of the book's own, with their `constructs`.
+        extensions: Extensions to Markdown of the book's own, with their `constructs`, and by name the blocks of theirs
+            that are made `apart`, if there are such.
         cards: Figures of the cards that a reader may measure, for `/// ceilings`; asked once per build.
         story: Fills `/// strip`; None for a book without one.
         reads: Module -> files that a figure which imports it reads.
@@ -170,7 +185,7 @@ class Book:
     records: Reader = field(default_factory=NoRecords)
     accountings: Mapping[str, Accounting] = field(default_factory=dict)
     survey: Survey | None = None
-    blocks: Mapping[str, Block] = field(default_factory=dict)
+    blocks: Mapping[str, Block | Apart] = field(default_factory=dict)
     extensions: Sequence[Any] = ()
     cards: Callable[[], Sequence[Card]] = tuple
     story: Story | None = None
@@ -195,6 +210,13 @@ class Book:
             return importlib.metadata.version(self.module)
         except importlib.metadata.PackageNotFoundError:
             return "0"
+
+    def made_apart(self) -> dict[str, Apart]:
+        """By name, the blocks that a process of their own makes."""
+        own = {name: block for name, block in self.blocks.items() if isinstance(block, Apart)}
+        for extension in self.extensions:
+            own.update(getattr(extension, "apart", {}))
+        return own
 
     def ledger_fields(self) -> dict[str, Any]:
         """What the ledger has of its own: `title`, `chapter` and the rules of its fields by name, as `properties`."""
@@ -296,4 +318,4 @@ def from_module(name: str, root: Path) -> Book:
     return found
 
 
-__all__ = ["Accounting", "Book", "NoRecords", "Reader", "Story", "current", "from_module", "replace", "use"]
+__all__ = ["Accounting", "Apart", "Book", "NoRecords", "Reader", "Story", "current", "from_module", "replace", "use"]

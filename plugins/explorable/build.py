@@ -16,6 +16,7 @@ from explorable.live.part import LivePart
 from explorable.manifest import Manifest
 from explorable.options import PARTS, Numbers, Options, book_of
 from explorable.shared import intake
+from explorable.shared.apart import Elements, ElementsApart
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.locate import LocateExtension
 from explorable.shared.log import logger
@@ -39,6 +40,7 @@ class Build:
         self.root = root
         self.parts: dict[str, Part] = {}
         self.options: dict[str, Any] = {}
+        self._elements = Elements()
         self.given: Options = _told("explorable", Options, given)
         numbers = self._numbers = _told("numbers", Numbers, self.given.numbers)
         for name in self.given.parts:
@@ -60,10 +62,13 @@ class Build:
         """Begin: what each part, and the book itself, adds to the site. The first extension knows all lines."""
         own = self.use_book()
         located = LocateExtension(self.root)
+        if apart := own.made_apart():
+            self._elements = located.elements = ElementsApart(apart, self.root)
         self.site = Site(self.root, docs, located, serving)
         self._links = set[Path]()
         self._colors = bool(own.colors and not own.styles)
-        yield Offer(located, styles=[COLORS] * self._colors)
+        read = [path for block in apart.values() for path in block.reads]
+        yield Offer(located, styles=[COLORS] * self._colors, watched=read)
         for part in self.parts.values():
             yield part.begin(self.site)
         for extension in own.extensions:
@@ -90,6 +95,7 @@ class Build:
 
     def files(self, pages: Sequence[Page]) -> list[Asset]:
         """What the site needs besides its pages."""
+        self._elements.begin(page.written for page in pages)
         colors = [Asset(COLORS, self.book.tokens().encode())] * self._colors
         return [*(asset for part in self.parts.values() for asset in part.files(pages)), *colors]
 
@@ -120,6 +126,7 @@ class Build:
 
     def end(self) -> None:
         """Leave no process behind."""
+        self._elements.close()
         for part in self.parts.values():
             part.end()
 

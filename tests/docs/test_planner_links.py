@@ -19,6 +19,7 @@ from explorable.live import Note
 from explorable.live.runtime.exchange import control_value
 from ironlaw import EngineError, setup
 from tests.docs.planner import START, at
+from tests.explorable.measured.made import Site
 
 
 def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
@@ -82,7 +83,7 @@ def test_the_table_of_full_training_counts_what_fsdp_does_and_its_cells_open_the
     options = yaml.safe_load(text)
     assert options["with"] == {"gpus": 8, "zero": 3}
     assert "mixed precision" in options["caption"]
-    cells = [*plans.block("full", text, ()).iter("a")]
+    cells = [*plans.block("full", text).iter("a")]
     assert len(cells) == len(options["models"]) * len(options["cards"])
     for cell in cells[::7]:
         letters = cell.attrib["href"].removeprefix("#state=1.plan.")
@@ -90,6 +91,14 @@ def test_the_table_of_full_training_counts_what_fsdp_does_and_its_cells_open_the
         opened = ACT.compute(at(**json.loads(zlib.decompress(packed, -15))["controls"]))
         assert f" {opened.headline.value} GB, {opened.readings['Verdict'].lower()}" in "".join(cell.itertext())
         assert "--precision mixed-bf16" in opened.command
+
+
+def test_what_a_table_of_plans_cannot_show_is_told_with_its_line(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.page("# Page\n\n/// plans | lora\ncaption: Plans\n///\n\n/// plans | lora\ncaption: [\n///\n")
+    few, bad = site.defects()
+    assert "docs/index.md:3: the block takes caption, cards, models, with; it has caption." in few
+    assert "docs/index.md:8: not valid YAML" in bad
 
 
 def test_every_title_of_a_plan_without_numbers_has_its_mark() -> None:

@@ -43,7 +43,7 @@ def build_strictly(folder: Path, warnings: list[str]) -> None:
     Raises:
         Abort: There are warnings.
     """
-    for name in ("book", "live", "measured"):
+    for name in ("apart", "book", "live", "measured"):
         share_bytecode(folder / ".cache" / name)
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

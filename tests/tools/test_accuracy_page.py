@@ -23,6 +23,7 @@ from tools.accuracy.report import report
 
 def convert(part: str, repository: str = "") -> str:
     located, text = LocateExtension(), f"/// accuracy | {part}\n///\n"
+    located.known |= AccuracyExtension.constructs
     form = wrong.form(repository, "https://example.org/book/engine/accuracy/", "")
     located.enter(Page("engine/accuracy.md", None, "engine/accuracy/", text, report=form), text)
     return Markdown(extensions=[located, AccuracyExtension()]).convert(text)
@@ -67,6 +68,15 @@ def test_an_unknown_part_is_a_warning_that_names_the_near_one(caplog: pytest.Log
     with caplog.at_level(logging.WARNING):
         convert("wort")
     assert "there is no part 'wort' of the accuracy report. perhaps 'worst' is meant" in caplog.text
+
+
+def test_a_part_that_cannot_be_made_is_a_warning_with_its_line(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PARTS, "worst", lambda: fromstring("<p>"))
+    with caplog.at_level(logging.WARNING):
+        convert("worst")
+    assert "engine/accuracy.md:1: tools.accuracy.page.made failed: ParseError" in caplog.text
 
 
 def test_the_flat_formulas_answer_1224_and_4104_mib_for_gpt2() -> None:

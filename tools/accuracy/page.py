@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
@@ -14,7 +16,9 @@ from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
+from explorable.book import Apart
 from explorable.measured import wrong
+from explorable.shared.apart import ApartError
 from explorable.shared.errors import nearest
 from explorable.shared.locate import Constructs, located, unstamp
 from explorable.shared.log import logger
@@ -288,6 +292,15 @@ PARTS: dict[str, Callable[[], Element]] = {
 }
 
 
+def made(part: str, content: str) -> Element:
+    """A part of the page; `content` is empty."""
+    return PARTS[part]()
+
+
+APART = Apart(f"{__name__}.made", (Path(__file__).parent,))
+"""A part takes as long as all published runs do, which the engine is asked for."""
+
+
 def wrong_row(form: str) -> list[Element]:
     """Where a reader says that a row is read wrongly; nothing without the page's form for it."""
     if not form:
@@ -312,18 +325,25 @@ class _AccuracyBlock(Block):  # type: ignore[misc]
         if part == "wrong":
             box.extend(wrong_row(located(self.md).page.report))
         elif part in PARTS:
-            box.append(PARTS[part]())
+            try:
+                box.append(located(self.md).elements.element(APART, part))
+            except ApartError as error:
+                self._complain(line, error.what, error.fix)
         else:
             what = f"there is no part '{part}' of the accuracy report"
-            # A warning fails the strict build; `mkdocs serve` goes on.
-            log.warning("%s", located(self.md).defect(line, what, nearest(part, [*PARTS, "wrong"])))
+            self._complain(line, what, nearest(part, [*PARTS, "wrong"]))
         return box
+
+    def _complain(self, line: int | None, what: str, fix: str) -> None:
+        # A warning fails the strict build; `mkdocs serve` goes on.
+        log.warning("%s", located(self.md).defect(line, what, fix))
 
 
 class AccuracyExtension(BlocksExtension):  # type: ignore[misc]
     """The block for pages that show how accurate the engine is."""
 
     constructs = Constructs(blocks=("accuracy",))
+    apart: ClassVar = {"accuracy": APART}
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""

@@ -16,6 +16,9 @@ from explorable.shared.errors import nearest
 TIME_LIMIT_S = 60.0
 """The most seconds that one figure may take."""
 
+STORY = ""
+"""What `begin` calls the story, which has no name."""
+
 _HERE = Path(__file__).parent
 _DRAWN_BY = (
     *(_HERE / name for name in ("child.py", "drawing.py", "moving.py", "sketch.py")),
@@ -64,9 +67,11 @@ class Figures:
         self._version = fingerprint(filter(None, (engine, *_DRAWN_BY)))
         self._child = Child("explorable.figures.child", TIME_LIMIT_S, scratch)
         self._answers: Ahead[str, dict[str, Any]] = Ahead(self._answer)
+        # Every page with a strip asks for them, and would wait for the figures of all pages behind it.
+        self._stops: list[dict[str, Any]] | None = None
 
     def begin(self, names: Iterable[str]) -> None:
-        """Begin to draw figures, which pages will ask for."""
+        """Begin to draw figures, and to tell the `STORY`, which pages will ask for."""
         self._answers.begin(names)
 
     def file(self, name: str) -> Path:
@@ -98,7 +103,9 @@ class Figures:
 
     def stops(self) -> list[dict[str, Any]]:
         """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
-        return list(self._answers.answer("")["stops"])
+        if self._stops is None:
+            self._stops = self._answers.answer(STORY)["stops"]
+        return list(self._stops)
 
     def _told(self) -> dict[str, Any]:
         path = self.story

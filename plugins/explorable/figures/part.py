@@ -11,7 +11,7 @@ from explorable.figures import glossary
 from explorable.figures.bibliography import BibliographyError, Work, load
 from explorable.figures.contents import Chapter, chapters
 from explorable.figures.extension import CONSTRUCTS, PICTURES, Book, BookExtension
-from explorable.figures.figures import Figures
+from explorable.figures.figures import STORY, Figures
 from explorable.figures.labels import Labels
 from explorable.figures.options import MOVING, FiguresOptions
 from explorable.shared.cache import Cache, digest
@@ -24,6 +24,12 @@ from explorable.site import Asset, Offer, Page, Part, Site
 log = logger("book")
 
 STYLESHEET = "assets/book/book.css"
+
+
+def asked_for(text: str) -> list[str]:
+    """What a page with this text asks of a book's `Figures`, in that order: a strip stands at its end."""
+    page = scan(text)
+    return [*page.named(*PICTURES), *([STORY] if page.named("strip") else [])]
 
 
 class FiguresPart(Part):
@@ -54,7 +60,7 @@ class FiguresPart(Part):
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
         """The style sheet; read the glossary, and begin to draw what pages show."""
         assert self._book is not None
-        self._book.figures.begin(name for page in pages for name in scan(page.written).named(*PICTURES))
+        self._book.figures.begin(name for page in pages for name in asked_for(page.written))
         terms = next((page.written for page in pages if page.source == self.options.glossary), "")
         self._book.terms = glossary.definitions(terms)
         return [Asset(STYLESHEET, Path(__file__).with_name("book.css"))]

@@ -19,7 +19,8 @@ from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
-from explorable.book import current
+from explorable.book import Apart, current
+from explorable.book import Block as OwnBlock
 from explorable.measured.ceilings import block as ceilings
 from explorable.measured.ceilings import table as contributed
 from explorable.measured.ceilings.contributed import Contributions
@@ -37,6 +38,7 @@ from explorable.measured.tables.waiting import Waiting, gather, listed
 from explorable.measured.values.computed import Computed, Outcomes
 from explorable.measured.values.inline import computed_number, measured_number
 from explorable.measured.values.recorded import Records
+from explorable.shared.apart import ApartError, Elements
 from explorable.shared.locate import Constructs, unstamp
 
 ROLES = ("engine", "record", "claim", "claims", "checked")
@@ -61,6 +63,7 @@ class Sources:
     claims: what the source documents say.
     reported: what others measured and published.
     contributed: what readers measured on their cards.
+    elements: makes blocks of the book's own that take long.
     """
 
     computed: Computed
@@ -68,6 +71,7 @@ class Sources:
     claims: Claims
     reported: ReportedRows
     contributed: Contributions = field(default_factory=Contributions)
+    elements: Elements = field(default_factory=Elements)
 
 
 @dataclass(frozen=True)
@@ -231,7 +235,7 @@ def _made(
     if kind == "contributed":
         return contributed.build(content, sources.contributed, links)
     if own := {"ceilings": ceilings.block, **current().blocks}.get(kind):
-        return own(text, content, [record.document for record in sources.records.records])
+        return _own(own, text, content, sources)
     if kind == "claims list":
         return claims_page.block(text, sources.claims, page.mentions, links)
     if kind == "waiting":
@@ -241,3 +245,13 @@ def _made(
     if kind == "checked":
         return marks(text, sources.claims, links, cards)
     return claims_page.count(text, sources.claims, links, bare=bare)
+
+
+def _own(block: OwnBlock | Apart, argument: str, content: str, sources: Sources) -> Element:
+    """The element of a block of the book's own."""
+    if not isinstance(block, Apart):
+        return block(argument, content, [record.document for record in sources.records.records])
+    try:
+        return sources.elements.element(block, argument, content)
+    except ApartError as error:
+        raise OptionError(error.what, error.fix, error.offset) from error

@@ -92,7 +92,8 @@ class MeasuredPart(Part):
         self._checks_page = options.checks_page
         self._mentions: dict[str, list[Mention]] = {}
         self._waiting: list[Waiting] = []
-        self._sources = Sources(computed, loaded, Claims(claim_files, computed, loaded), published, contributed)
+        claimed = Claims(claim_files, computed, loaded)
+        self._sources = Sources(computed, loaded, claimed, published, contributed, site.located.elements)
         self._extension = MeasuredExtension(self._sources, self._context("index.md", ""))
         programs = [SCRIPT] * bool(claim_files.claims) + [DEVICES] * (len(loaded.devices) > 1)
         return Offer(

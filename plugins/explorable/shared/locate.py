@@ -21,6 +21,7 @@ from markdown.extensions import Extension
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
+from explorable.shared.apart import Elements
 from explorable.shared.errors import Defect
 from explorable.shared.log import logger
 from explorable.shared.scan import scan
@@ -119,6 +120,8 @@ class LocateExtension(Extension):
         self.file, self.page = "<markdown>", Page("", None, "", "")
         self.known = Constructs()
         """What all parts of the site have registered."""
+        self.elements = Elements()
+        """Makes the blocks that take long."""
         self._first_line = 1
         self._as_written = True
 
