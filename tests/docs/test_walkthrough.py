@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from ironlaw import accelerator, estimate, model, setup, step_time, training_memory
+from ironlaw.config.resolved import Setup
 from ironlaw.graph import count_operations
 
 BELIEFS = Path(__file__).parents[2] / "docs/chapter/figures/beliefs.py"
 MODEL, SEQUENCES = "gpt2-xl", 32
 MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
+FIXED: dict[str, Any] = {"optimizer": "adamw", "update": "fused", "precision": "mixed"}
+SMALL: dict[str, Any] = {"batch": 2, "micro_batches": 16}
 
 
 def fastest(card: str, precision: str, checkpointing: str) -> float:
@@ -37,23 +40,22 @@ def test_recomputing_pays_on_the_v100_under_autocast_and_nowhere_else(card: str)
     assert pays == ({autocast} if card == "v100-32" else set())
 
 
-@pytest.mark.parametrize("road", [{"batch": 32, "checkpointing": "every:4"}, {"batch": 2, "micro_batches": 16}])
+@pytest.mark.parametrize("road", [{"batch": 32, "checkpointing": "every:4"}, SMALL])
 def test_both_roads_fit_by_the_count_and_are_uncertain_by_published_runs(road: dict[str, Any]) -> None:
-    job = setup(MODEL, "v100-32", optimizer="adamw", update="fused", precision="mixed", **road)
+    job = setup(MODEL, "v100-32", **FIXED, **road)
     assert training_memory(job).device_total <= job.chip.usable_bytes
     assert estimate(job).verdict == "uncertain"
 
 
+def eager_and_compiled() -> tuple[Setup, Setup]:
+    """The walk's last row, without and with compiled code."""
+    eager, compiled = (setup(MODEL, "v100-32", execution=how, **FIXED, **SMALL) for how in ("eager", "compiled"))
+    return eager, compiled
+
+
 def test_by_the_yardstick_of_eager_runs_the_last_row_is_uncertain_too() -> None:
     """The page holds all rows against one yardstick, so that fusing kernels does not change the verdict by itself."""
-    road: dict[str, Any] = {
-        "optimizer": "adamw",
-        "update": "fused",
-        "precision": "mixed",
-        "batch": 2,
-        "micro_batches": 16,
-    }
-    eager, last = (setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled"))
+    eager, last = eager_and_compiled()
     published = estimate(eager).calibrated
     assert published is not None
     counted, usable = training_memory(last).device_total, last.chip.usable_bytes
@@ -62,15 +64,7 @@ def test_by_the_yardstick_of_eager_runs_the_last_row_is_uncertain_too() -> None:
 
 def test_few_runs_of_one_source_stand_behind_the_last_row() -> None:
     """Fewer than a tenth of those behind the rows above it."""
-    road: dict[str, Any] = {
-        "optimizer": "adamw",
-        "update": "fused",
-        "precision": "mixed",
-        "batch": 2,
-        "micro_batches": 16,
-    }
-    jobs = [setup(MODEL, "v100-32", execution=execution, **road) for execution in ("eager", "compiled")]
-    eager, last = map(estimate, jobs)
+    eager, last = map(estimate, eager_and_compiled())
     assert eager.calibrated is not None
     assert last.calibrated is not None
     assert last.calibrated.needed.sources == 1

@@ -178,14 +178,14 @@ def _digits(amounts: Iterable[float], digits: int) -> int:
     return digits
 
 
-def _places(whole: float) -> int:
-    """Digits behind the point with which a sum is written."""
-    return len(_number(whole).partition(".")[2])
+def _places(written: str) -> int:
+    """Digits behind the point of a number as it is written."""
+    return len(written.partition(".")[2])
 
 
 def _written(amounts: Mapping[str, float], whole: float) -> dict[str, str]:
     """Parts with the same number of digits; what is shown adds up to the whole with as many."""
-    digits = _digits(amounts.values(), _places(whole))
+    digits = _digits(amounts.values(), _places(_number(whole)))
     shown = live.adding_up(amounts, whole, digits=digits, rest="gone" if "gone" in amounts else "")
     return {part: f"{abs(amount):,.{digits}f}" for part, amount in shown.items()}
 
@@ -205,7 +205,7 @@ def _texts(account: Account, size: float) -> dict[str, str]:
 def _needed(account: Account, size: float) -> str:
     """What is needed at the peak, with as many digits as its parts are shown with."""
     need = account.need / size
-    return f"{need:,.{_digits(_shown(account, size).values(), _places(need))}f}"
+    return f"{need:,.{_digits(_shown(account, size).values(), _places(_number(need)))}f}"
 
 
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
@@ -340,7 +340,7 @@ def _memory_table(track: Track, account: Account) -> live.Table:
     rows.append(live.row("Needed at the peak", needed, f"{100 * account.need / limit:,.{digits}f}"))
     together = sum(float(text.replace(",", "")) for part, text in texts.items() if part != "gone")
     sums = (
-        f"Together they are {together:,.{len(needed.partition('.')[2])}f} {unit}, of which {texts['gone']} {unit} are "
+        f"Together they are {together:,.{_places(needed)}f} {unit}, of which {texts['gone']} {unit} are "
         "gone or not there yet at the peak."
         if gone
         else "All are there at the peak."

@@ -44,7 +44,7 @@ def adding_up(amounts: Mapping[str, float], whole: float, *, digits: int = 2, re
     together = [list(equal) for _, equal in groupby(nearest, key=lambda name: amounts[name])]
     taken: list[str] = []
     for names in (*together, *([name] for name in nearest)):
-        if len(names) <= left - len(taken) and taken.count(names[0]) == 0:
+        if len(names) <= left - len(taken) and names[0] not in taken:
             taken += names
     for name in taken:
         steps[name] += 1

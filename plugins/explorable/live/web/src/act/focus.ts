@@ -87,7 +87,7 @@ export function bringIntoView(part: HTMLElement): void {
 /** Scrolls as little as shows all of a part that is below the window, or under what stays in view of the scene. What then
  * stands above it in the scene is seen whole or not at all: where the cover would cut the box of a failure, it goes by. */
 export function showBelow(part: HTMLElement, scene: HTMLElement): void {
-  if (watch && watch === holding) return;
+  if (holding) return;
   const cover = stuck(scene)?.getBoundingClientRect().bottom ?? 0;
   const { top, bottom, height } = part.getBoundingClientRect();
   const shown = top >= cover && bottom <= window.innerHeight;
