@@ -245,7 +245,13 @@ export async function startWebKit(programs, proxyPort, limits = ANSWER_LIMITS_MS
         await page.executeScript(`return ${expression}`)
       );
       if (!element) throw new Error("webkit: nothing to click");
-      await element.click();
+      try {
+        await element.click();
+      } catch (error) {
+        if (!(error instanceof problems.ElementClickInterceptedError)) throw error;
+        // Something else was at the element's place, as while the page scrolls: the pointer of the other engines misses there.
+        await page.executeScript("window.pointerMissed = true");
+      }
     },
     async point(x, y) {
       await page.actions().move({ x, y, duration: 0 }).perform();
