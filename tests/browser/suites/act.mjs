@@ -225,6 +225,29 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.ok(Math.abs((await seen()) - before) <= 2, `after a reload the reader has before them what was there: at ${await seen()} px, before at ${before}`);
   });
 
+  once("act: an answer that is typed or added up and not locked in is there after a reload, and can be locked in", async (all) => {
+    const { browser, server } = all;
+    await openAct(all);
+    await browser.focus(answerBox);
+    await browser.type("17.5");
+    await browser.reload();
+    await actReady(browser);
+    assert.equal(await browser.of(answerBox, (box) => box.value), "17.5");
+    assert.equal(await browser.of(scale, (input) => input.getAttribute("aria-valuetext")), "17.5 GB");
+    await browser.click(lockButton);
+    await instrumentsOpen(browser);
+    assert.equal(await browser.text(lockNote), "Locked in: 17.5 GB");
+    await browser.open(`${server.base}lab/act2/`);
+    await actReady(browser);
+    assert.equal(await browser.of(answerBox, (box) => box.value), "", "another act has its own answer");
+    await browser.click("live-act input[data-adds]");
+    const sum = await browser.of(answerBox, (box) => box.value);
+    await browser.reload();
+    await actReady(browser);
+    const found = [await browser.of(answerBox, (box) => box.value), await browser.of("live-act input[data-adds]", (box) => box.checked)];
+    assert.deepEqual(found, [sum, true], "the switch in the picture that added up to it, too");
+  });
+
   once("act: on a phone neither lock nor reveal of any act moves anything without a hand, nor does the peak", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);

@@ -37,6 +37,19 @@ describe("question", () => {
     expect(submit(form)).toBe(false);
   });
 
+  test.each([
+    [CHOICE, 12],
+    [NUMBER, 12.5],
+  ])("an answer that is put back could be locked in, and is not", (answers, value) => {
+    const { form, asked } = question(answers);
+    expect(asked.answer).toBeNull();
+    asked.hold(value);
+    expect(asked.answer).toBe(value);
+    expect(locked).toEqual([]);
+    submit(form);
+    expect(locked).toEqual([value]);
+  });
+
   test("without a choice nothing is locked, and it says so", () => {
     submit(question(CHOICE).form);
     expect([locked, note()]).toEqual([[], "Choose an answer first."]);

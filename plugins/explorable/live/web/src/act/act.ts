@@ -13,6 +13,7 @@ import { accountOf } from "./account";
 import { Answers } from "./answers";
 import type { Around } from "../desk/desk";
 import { Bench } from "./bench";
+import { keepDraft, type Draft } from "./draft";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { Controls, type Instruments } from "./controls";
 import { changes, undo, withMove } from "./moves";
@@ -86,6 +87,7 @@ class ActPart implements Part {
     this.#saving = new Saving(() => this.#save(), signal);
     this.#memory = this.#kept() ?? this.#memory;
     this.#apply();
+    this.#takeUp(keepDraft(this.#name, () => this.#draft(), signal));
     putBack();
 
     this.#listen(signal);
@@ -221,6 +223,21 @@ class ActPart implements Part {
   #showHeld(): void {
     this.#held = this.#bench.question?.held ?? null;
     this.#bench.showHeld(this.#memory.prediction, this.#held);
+  }
+
+  /** The answer that is not locked in yet. */
+  #draft(): Draft | null {
+    const answer = this.#memory.prediction === null ? (this.#bench.question?.answer ?? null) : null;
+    return answer === null ? null : { answer, controls: this.#bench.adding ? this.#memory.controls : {} };
+  }
+
+  /** Goes on with the answer that stood here when the page was left. */
+  #takeUp(draft: Draft | null): void {
+    const { question, adding } = this.#bench;
+    if (!draft || this.#memory.prediction !== null || !question?.offers(draft.answer)) return;
+    if (adding) this.#memory = { ...this.#memory, ...this.#controls.write({ context: this.#memory.context, controls: draft.controls }) };
+    question.hold(draft.answer);
+    this.#showHeld();
   }
 
   #slid({ target }: Event): void {

@@ -54,16 +54,19 @@ export class Question {
     return new NumberRange({ minimum, maximum, step, scale: "linear", integer: false });
   }
 
-  /** What the number's box holds, if it could be locked in. */
-  get held(): number | null {
-    const value = this.#input ? this.#read().value : null;
-    return typeof value === "number" ? value : null;
+  /** What could be locked in now, or is; null for nothing. */
+  get answer(): Value | null {
+    return this.#read().value;
   }
 
-  /** Puts a number into the box, and the scale's handle at it. */
-  hold(value: number): void {
-    if (this.#input) this.#input.value = String(value);
-    this.#showOnScale();
+  /** What the number's box holds, if it could be locked in. */
+  get held(): number | null {
+    return this.#input && (this.answer as number | null);
+  }
+
+  /** Puts a number into the box, and the scale's handle at it, or chooses one of the choices. */
+  hold(value: Value): void {
+    this.#put(value);
     this.#complain("");
   }
 
@@ -103,9 +106,13 @@ export class Question {
     this.#form.dataset.locked = String(locked);
     if (!locked) return;
     setText(slot(this.#form, "lock-note"), `Locked in: ${this.words(prediction)}`);
-    if (this.#input) this.#input.value = String(prediction);
+    this.#put(prediction);
+  }
+
+  #put(value: Value): void {
+    if (this.#input) this.#input.value = String(value);
     this.#showOnScale();
-    for (const radio of radios(this.#fieldset)) radio.checked = valueOf(radio) === prediction;
+    for (const radio of radios(this.#fieldset)) radio.checked = valueOf(radio) === value;
   }
 
   /** The prediction in the words of its option, or with its unit. */
