@@ -20,7 +20,7 @@ test("a number in another unit answers an earlier question of its act: it is tol
   const old = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 350 }, account: { ...account, prediction: "350 MB" } })] };
   const acts = playedBy([mine, old], [], ASKED);
   expect(acts[0]).toMatchObject({ predictions: [75], answer: 35, unit: " %" });
-  expect([...(acts[0]?.chosen ?? [])]).toEqual([["350 MB", 1]]);
+  expect([...(acts[0]?.chosen ?? [])]).toEqual([["350 MB", { readers: 1, correct: new Set() }]]);
   expect(csvOf([mine, old], acts).split("\r\n").slice(1, 3).map((line) => line.split(",").slice(2, 4))).toEqual([['"75 %"', '"35 %"'], ['"350 MB"', '""']]);
 });
 
@@ -28,7 +28,26 @@ test("words that were chosen are counted, also where they stand for a number", (
   const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 2 }, account: { ...account, prediction: "It doubles." } })] };
   const [played] = playedBy([eve, eve]);
   expect(played).toMatchObject({ predictions: [], unit: "" });
-  expect([...(played?.chosen ?? [])]).toEqual([["It doubles.", 2]]);
+  expect([...(played?.chosen ?? [])]).toEqual([["It doubles.", { readers: 2, correct: new Set([false]) }]]);
+});
+
+test("of the words that were chosen it is told which are right, as far as the files agree", async () => {
+  const said = (name: string, prediction: string, correct: boolean | null): File => {
+    const verdict = correct === null ? null : { correct, headline: "It is the link.", gap: { answer: 1, difference: 0, factor: 1, unit: "" } };
+    return new File([textOf(fileOf([entry({ memory: { ...memory, prediction }, account: { ...account, prediction, verdict } })]))], `${name}.json`);
+  };
+  const host = document.createElement("div");
+  mount(host);
+  const files = [said("a", "The link", true), said("b", "The link", null), said("c", "The chip", false), said("d", "Both", true), said("e", "Both", false), said("f", "None", null)];
+  Object.defineProperty(host.querySelector("input"), "files", { value: files });
+  host.querySelector("input")?.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(files.length);
+  expect([...host.querySelectorAll(".il-class__tally li")].map((line) => line.textContent)).toEqual([
+    "“The link” 2 ●● ✓ right",
+    "“Both” 2 ●●",
+    "“The chip” 1 ● ≠ not so",
+    "“None” 1 ●",
+  ]);
 });
 
 test("an answer has its unit and the digits of the act, also where words were chosen", () => {

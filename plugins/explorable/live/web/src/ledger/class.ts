@@ -55,7 +55,13 @@ interface Played {
   /** Behind a number, with the space between. */
   unit: string;
   predictions: number[];
-  chosen: Map<string, number>;
+  chosen: Map<string, Chosen>;
+}
+
+/** How many chose the same words, and what the act said of them: nothing before a reveal, and more where files differ. */
+interface Chosen {
+  readers: number;
+  correct: Set<boolean>;
 }
 
 /** Predictions that lie in one of so many slices of the axis are stacked. */
@@ -207,9 +213,11 @@ function saidIn(played: Played, prediction: Value, account: Account | null): Sai
 }
 
 function add(played: Played, prediction: Value, account: Account | null): void {
-  const { said, unit, number, answer } = saidIn(played, prediction, account);
-  if (number === null) played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
-  else {
+  const { said, unit, number, same, answer } = saidIn(played, prediction, account);
+  if (number === null) {
+    const { readers, correct } = played.chosen.get(said) ?? { readers: 0, correct: [] };
+    played.chosen.set(said, { readers: readers + 1, correct: new Set([...correct, ...(same && account?.verdict ? [account.verdict.correct] : [])]) });
+  } else {
     played.predictions.push(number);
     played.unit = unit;
   }
@@ -280,11 +288,16 @@ function quotation({ name, title, question }: NonNullable<Played["quoted"]>): (N
   return [" is no act of this site.", ...(said.length ? [" The file of ", own(name), ...said, "."] : [])];
 }
 
-/** Which words were chosen how often, a dot for each reader. */
+/** Which words were chosen how often, a dot for each reader, and whether they are right, where the files agree. */
 function tally(chosen: Played["chosen"]): HTMLElement {
-  const most = [...chosen].sort(([, one], [, other]) => other - one);
+  const most = [...chosen].sort(([, one], [, other]) => other.readers - one.readers);
   const dots = (number: number): HTMLElement => h("span", { class: "il-class__dots", "aria-hidden": "true" }, "●".repeat(number));
-  return h("ul", { class: "il-class__tally" }, ...most.map(([words, number]) => h("li", {}, "“", own(words), `” ${number} `, dots(number))));
+  const judged = ([correct, ...others]: Set<boolean>): string => (correct === undefined || others.length ? "" : correct ? " ✓ right" : " ≠ not so");
+  return h(
+    "ul",
+    { class: "il-class__tally" },
+    ...most.map(([words, { readers, correct }]) => h("li", {}, "“", own(words), `” ${readers} `, dots(readers), judged(correct))),
+  );
 }
 
 /** A dot for each prediction over one axis, the answer as a line. */
