@@ -236,7 +236,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await browser.of(scale, (input) => input.getAttribute("aria-valuetext")), "17.5 GB");
     await browser.click(lockButton);
     await instrumentsOpen(browser);
-    assert.equal(await browser.text(lockNote), "Locked in: 17.5 GB");
+    assert.equal(await browser.of(`live-act [data-slot="lock-note"]`, (note) => note.textContent), "Locked in: 17.5 GB");
     await browser.open(`${server.base}lab/act2/`);
     await actReady(browser);
     assert.equal(await browser.of(answerBox, (box) => box.value), "", "another act has its own answer");
