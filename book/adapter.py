@@ -9,14 +9,15 @@ from typing import Any
 import yaml
 
 import ironlaw
-from book import cards, fit, search_order, story
+from book import cards, search_order, story
 from book.accounting import ACCOUNTINGS
+from book.commands import command
 from book.theme import app, search_later, search_words, social
 from explorable.book import Apart, Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
 from gpu_bench.record.judgement import MEASURED
-from gpu_bench.record.store import SCHEMA_FILE
+from gpu_bench.record.store import RESULTS, SCHEMA_FILE
 from tools.accuracy.page import AccuracyExtension
 from tools.accuracy.survey import population, utilization_at
 
@@ -41,7 +42,7 @@ class Records:
 
     def command(self, suite: str, case: str = "") -> str:
         """The command that measures a suite, or one of its cases."""
-        return f"python -m gpu_bench run --suite {suite}" + (f" --case {case}" if case else "")
+        return command(suite, case)
 
     def tables(self, documents: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
         """All numbers of a suite, a flat row for each case or part of it."""
@@ -70,8 +71,8 @@ BOOK = Book(
     records=Records(),
     accountings=ACCOUNTINGS,
     survey=Survey(utilization_at, population),
-    # Times of stages that somebody wrote down; and 222 answers of the planner, which take long.
-    blocks={"fit": fit.block, "plans": Apart("book.plans.block")},
+    # What an engine predicts for every batch of a card, and 222 answers of the planner: both take long.
+    blocks={"fit": Apart("book.fit.block", (RESULTS,)), "plans": Apart("book.plans.block")},
     extensions=(AccuracyExtension(),),
     cards=cards.cards,
     story=story,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from xml.etree.ElementTree import Element
 
 import ironlaw
+from book.commands import command
 from book.fit_curves import Line, Panel, draw
 from explorable.measured.markup import element, scrolled
 from explorable.measured.tables.options import OptionError, read_yaml
-from explorable.measured.values.recorded import command
 from explorable.shared.errors import nearest
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
+from gpu_bench.record.load import record_files, valid
+from gpu_bench.record.store import RESULTS
 
 SHOWS = ("batches", "speeds", "memory", "tokens")
 SETTINGS = {"plain": "amp", "conservative": "checkpointing", "aggressive": "16-bit-weights"}
@@ -48,13 +51,19 @@ def parse(argument: str, text: str) -> Options:
     return Options(int(argument), data["show"], str(data["caption"]))
 
 
-def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Element:
-    """The HTML of the block. Raises `OptionError` for what it cannot show."""
-    return build(parse(argument, text), records)
+def block(argument: str, text: str) -> Element:
+    """The HTML of the block, with what was measured. Raises `OptionError` for what it cannot show."""
+    return build(parse(argument, text), _records())
+
+
+@cache
+def _records() -> Sequence[Mapping[str, Any]]:
+    """All records. What is wrong with one that is left out, the build says where it reads them."""
+    return [record for _, record in valid(record_files([RESULTS]))]
 
 
 def build(options: Options, records: Iterable[Mapping[str, Any]]) -> Element:
-    """The same, of options that were read. Raises `OptionError` for a card that is not emulated."""
+    """The HTML for options that were read. Raises `OptionError` for a card that is not emulated."""
     try:
         cases = fit_cases(options.card)
     except ValueError as error:

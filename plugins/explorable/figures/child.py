@@ -5,28 +5,32 @@
     {"story": "/site/docs/chapter/story.py", "engine": "/site/queues"}
     {"stops": [{"page": "memory", "cards": 1, …}]}
 
-A figure with `CONTROLS` is answered with all its frames, and the default one in front. A figure that cannot be drawn is
+A figure with `CONTROLS` is answered with all its states as one text, as the page's file has them, and the default one
+in front. A figure that cannot be drawn is
 answered by `{"error": …, "line": …}`, with the line of its own file.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import tostring
 
 from matplotlib import rc_context
 
 from explorable.book import current
 from explorable.figures.drawing import Drawing
-from explorable.figures.moving import Control, Drag, first, states
+from explorable.figures.moving import WIDTH, Control, Drag, first, states
 from explorable.figures.sketch import Sketch
 from explorable.shared.serving import serve
-from explorable.shared.svg import INK, drawn, settings
+from explorable.shared.svg import INK, drawn, embedded, settings
 
 _COLOR = re.compile(r"#[0-9a-f]{6}\b")
 
@@ -71,8 +75,18 @@ def _drawn(path: Path) -> dict[str, Any]:
     if drag is not None and drag.control not in {control.name for control in controls if not control.buttons}:
         raise ValueError(f"DRAG sets {drag.control!r}, which is no slider of this figure")
     plain = [{**asdict(one), "values": list(one.values), "words": list(one.words)} for one in controls]
-    moving = {"controls": plain, "frames": frames, "drag": drag and asdict(drag)}
+    moving = {"controls": plain, "states": _states(frames), "drag": drag and asdict(drag)}
     return {**frames[first(controls)], "moving": {**moving, "first": first(controls)}}
+
+
+def _states(frames: Sequence[Mapping[str, Any]]) -> str:
+    """All states of a moving figure as JSON: [picture, words, readings] each, in the order of `moving.states`."""
+    told = []
+    for frame in frames:
+        picture = "".join(tostring(child, "unicode") for child in embedded(frame["svg"], "", width=WIDTH))
+        readings = [[one["label"], one["value"], one["unit"]] for one in frame["readings"]]
+        told.append([picture, frame["alternative"], readings])
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
 def _frame(drawing: Drawing) -> dict[str, Any]:

@@ -30,7 +30,8 @@ from explorable.figures.contents import Chapter, listed
 from explorable.figures.figures import FigureError, Figures
 from explorable.figures.glossary import FirstOnly, abbreviations
 from explorable.figures.labels import Kind, Labels, label
-from explorable.figures.mounted import WIDTH, mounted, states_file
+from explorable.figures.mounted import mounted
+from explorable.figures.moving import WIDTH
 from explorable.shared.errors import Defect, nearest
 from explorable.shared.locate import Constructs, located, unstamp
 from explorable.shared.svg import embedded
@@ -404,7 +405,7 @@ class _Filler(Treeprocessor):
         if drawn.moving is None:
             node.append(embedded(drawn.svg, drawn.alternative, width=WIDTH))
         else:
-            node.append(mounted(drawn, f"moving-{name}", self._book.publish(name, states_file(drawn))))
+            node.append(mounted(drawn, f"moving-{name}", self._book.publish(name, drawn.moving["states"])))
 
 
 def _listed(key: str, work: Work) -> Element:

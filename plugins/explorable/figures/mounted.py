@@ -7,27 +7,13 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
 from explorable.figures.figures import Drawn
+from explorable.figures.moving import WIDTH
 from explorable.shared.svg import embedded
-
-WIDTH = "100%"
-"""Width of a picture: the whole column."""
-
-
-def states_file(drawn: Drawn) -> str:
-    """All states of a moving figure as JSON: [picture, words, readings] each, in the order of `moving.states`."""
-    assert drawn.moving is not None
-    frames = []
-    for frame in drawn.moving["frames"]:
-        picture = embedded(frame["svg"], "", width=WIDTH)
-        inner = "".join(tostring(child, encoding="unicode") for child in picture)
-        readings = [[one["label"], one["value"], one["unit"]] for one in frame["readings"]]
-        frames.append([inner, frame["alternative"], readings])
-    return json.dumps(frames, ensure_ascii=False, separators=(",", ":"))
 
 
 def mounted(drawn: Drawn, name: str, address: str) -> Element:

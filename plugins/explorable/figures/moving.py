@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+WIDTH = "100%"
+"""Width of a picture, moving or not: the whole column."""
 MOST_STATES = 600
 """The most states of one figure; each is a drawing that readers download."""
 

@@ -82,7 +82,8 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
             refused = f"the tag {_short(opened)!r} has more than {_MOST_ATTRIBUTES} attributes"
             yield Found(tag.start(), opened, "", refused, tag[0])
             return
-        if tag[1].lower().rpartition(":")[2] == "script":
+        kind = tag[1].lower().rpartition(":")[2]
+        if kind == "script":
             closed = _CLOSED.search(html, end)
             assert closed, "the end of the page closes it"
             found = _script(
@@ -92,22 +93,23 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
                 yield found
                 # Whoever listed a text has read it. In all other texts there may be more.
                 read = closed.start() if found.hash and not found.refused else 0
-        yield from _asks_others(tag.start(), html[tag.start() : end], attributes)
-        yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
+        if attributes:
+            yield from _asks_others(tag.start(), kind, html[tag.start() : end], attributes)
+            yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
 
 
-def _asks_others(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
     """What asks another host, or leads there, without a reader's click."""
-    named = _TAG.match(tag)
-    kind = named[1].lower().rpartition(":")[2] if named else ""
     if kind == "meta" and attributes.get("http-equiv", "").strip(_BLANKS).lower() == "refresh":
         content = attributes.get("content", "")
         if not _STAYS.fullmatch(_UNSEEN.sub("", content)):
             yield Found(start, tag, "", f"the refresh {_short(content)!r} leads to another page", content)
         return
-    rels = set(attributes.get("rel", "").lower().split())
     for name in dict.fromkeys((_ASKS.get(kind, "formaction"), "formaction")):
-        address = _UNSEEN.sub("", attributes.get(name, "")).lower()
+        if name not in attributes:
+            continue
+        address = _UNSEEN.sub("", attributes[name]).lower()
+        rels = set(attributes.get("rel", "").lower().split())
         harmless = kind == "link" and (rels <= _ONLY_SAYS or address.startswith("data:"))
         # What would run a script is told as that.
         if _ELSEWHERE.match(address) and not harmless and not _RUNS.search(address):
@@ -155,7 +157,8 @@ def _attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
 
 def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
     for name, value in attributes.items():
-        address = _UNSEEN.sub("", value).lower()
+        # Hundreds of thousands of attributes have no colon, as an address that runs something has.
+        address = _UNSEEN.sub("", value).lower() if ":" in value else ""
         leads = _RUNS.search(address) and address != _NOTHING
         if leads or _HANDLER.fullmatch(name):
             refused = f"{name}={_short(value)!r} in {_short(tag)!r} would run a script"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -104,12 +105,14 @@ def _stamp(record: Path) -> str:
     except OSError:
         return ""
     parts = [text]
+    # Tens of thousands of files: `os` needs a fifth of the time of `pathlib`.
+    folder = str(record.parents[1])
     for line in text.splitlines():
         name = line.rpartition(",")[0].rpartition(",")[0].strip('"')
         if "__pycache__" in name:
             continue
         try:
-            found = (record.parents[1] / name).stat()
+            found = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118
         except OSError:
             parts.append("missing")
         else:

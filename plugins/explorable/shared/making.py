@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from explorable.book import current
 from explorable.shared.serving import serve
 
 
@@ -37,4 +38,5 @@ if __name__ == "__main__":
     # The book's modules lie beside its configuration.
     if sys.argv[1] not in sys.path:
         sys.path.insert(0, sys.argv[1])
+    current()  # its colors
     serve(respond)

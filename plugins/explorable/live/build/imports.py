@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 NEEDS_SYSTEM = frozenset(
     [
@@ -33,6 +34,16 @@ NEEDS_SYSTEM = frozenset(
 """Modules of the standard library that Pyodide leaves out, or that start processes, which it cannot."""
 
 
+@lru_cache(maxsize=1024)
+def imports_in(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """The imports of a program, none if it does not parse. Forty acts share most of their modules."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def wrong_imports(
     source: str, packages: Collection[str] = (), siblings: Collection[str] = (), library: str = ""
 ) -> Iterator[tuple[int, str]]:
@@ -44,13 +55,7 @@ def wrong_imports(
         siblings: The modules beside it; those of a room as `".room.module"`.
         library: The book's own package.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
+    for node in imports_in(source):
         for module in _modules(node):
             root = module.partition(".")[0]
             own = module.startswith(".") and module[1:] in siblings

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeGuard
 
 from explorable.live.runtime.measured import MeasuredRecord
 from explorable.measured.errors import MeasuredError
@@ -91,26 +93,35 @@ class Evidence:
 
 def requests(file: str, source: str) -> Iterator[Request]:
     """The calls of `live.records` in a file of an act. Raises `EvidenceError` for an argument that is not text."""
+    for line, texts in _calls(source):
+        if not texts:
+            raise EvidenceError(
+                file, line, "live.records was not called with literal texts", 'Write live.records("suite", "path", …)'
+            )
+        suite, *paths = texts
+        yield Request(suite, tuple(paths), file, line)
+
+
+@lru_cache(maxsize=1024)
+def _calls(source: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Line and texts of each call of `live.records`; no texts where they are not all literal. Acts share modules."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return  # Loading it says so better.
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "records"):
-            continue
-        if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "live"):
-            continue
-        texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-        literal = len(texts) == len(node.args) > 0 and all(isinstance(text, str) for text in texts)
-        if node.keywords or not literal:
-            raise EvidenceError(
-                file,
-                node.lineno,
-                "live.records was not called with literal texts",
-                'Write live.records("suite", "path", …)',
-            )
-        suite, *paths = (str(text) for text in texts)
-        yield Request(suite, tuple(paths), file, node.lineno)
+        return ()  # Loading it says so better.
+    return tuple((node.lineno, _texts(node)) for node in ast.walk(tree) if _is_call(node))
+
+
+def _is_call(node: ast.AST) -> TypeGuard[ast.Call]:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "records"):
+        return False
+    return isinstance(node.func.value, ast.Name) and node.func.value.id == "live"
+
+
+def _texts(call: ast.Call) -> tuple[str, ...]:
+    values = [argument.value if isinstance(argument, ast.Constant) else None for argument in call.args]
+    texts = tuple(value for value in values if isinstance(value, str))
+    return () if call.keywords or len(texts) != len(values) else texts
 
 
 def defect(error: EvidenceError) -> Defect:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from explorable.live.build.imports import imports_in
+
 MAIN, CHARTS = "act.py", "charts.py"
 
 
@@ -72,10 +74,10 @@ def names_in(path: Path) -> set[str] | None:
 def _of_rooms(path: Path, act: Path) -> Iterator[Path]:
     """Modules of rooms that a file imports relatively. Files with errors give none: running them reports the error."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError):
+        text = path.read_text(encoding="utf-8")
+    except ValueError:
         return
-    for node in ast.walk(tree):
+    for node in imports_in(text):
         if not isinstance(node, ast.ImportFrom) or not node.module or not 1 <= node.level <= 2:
             continue
         base = path.parent if node.level == 1 else path.parent.parent
