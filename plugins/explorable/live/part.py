@@ -39,6 +39,7 @@ class LivePart(Part):
     def __init__(self, options: LiveOptions) -> None:
         self.options = options
         self._runner: Runner | None = None
+        self._built = False
 
     def begin(self, site: Site) -> Offer:
         """Begin a build: gather the programs, and prepare to run what pages say."""
@@ -84,6 +85,10 @@ class LivePart(Part):
                 shown.setdefault(written.name, []).append(page)
                 self._shown.setdefault(written.name, written)
         self._homes = {name: self._home(places) for name, places in shown.items()}
+        # A server makes few pages again, and asks for their acts alone.
+        if self._runner is not None and not self._built:
+            self._runner.begin(one for one in self._shown.values() if _NAME.fullmatch(one.name))
+        self._built = True
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}
         for name, home in self._homes.items():

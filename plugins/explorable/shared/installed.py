@@ -46,19 +46,22 @@ class Installed:
         importlib.invalidate_caches()
         self._stamp = cache(_stamp)
         self._provided = cache(_provided)
+        self._sum = cache(_sum)
+        # Processes import mostly the same: each needs what one before it needed, and a little more.
+        self._records = cache(self._records_of)
 
     def needs(self, imported: Imported) -> Needs:
         """The distributions and files behind what a process imported, each with its stamp, and what it did not find."""
         distributions: set[Path] = set()
         files: set[str] = set()
         for file in imported.files:
-            records = [record for folder in imported.path for record in self._of(Path(file), Path(folder))]
+            records = self._records(file, imported.path)
             distributions.update(records)
             if not records:
                 files.add(file)
         return {
             "distributions": {str(record): self._stamp(record) for record in sorted(distributions)},
-            "files": {file: _sum(Path(file)) for file in sorted(files)},
+            "files": {file: self._sum(Path(file)) for file in sorted(files)},
             "absent": sorted(([name, path] for name, path in imported.absent), key=str),
             "asked": {name: self._asked(name, imported.path) for name in sorted(imported.asked)},
             "path": list(imported.path),
@@ -70,13 +73,17 @@ class Installed:
         path = needs["path"]
         return (
             needs["found through"] == _links(path)
-            and all(_sum(Path(file)) == stamp for file, stamp in needs["files"].items())
+            and all(self._sum(Path(file)) == stamp for file, stamp in needs["files"].items())
             and all(self._stamp(Path(record)) == stamp for record, stamp in needs["distributions"].items())
             and all(self._asked(name, path) == stamp for name, stamp in needs["asked"].items())
             and all(
                 PathFinder.find_spec(name, path if where is None else where) is None for name, where in needs["absent"]
             )
         )
+
+    def _records_of(self, file: str, path: tuple[str, ...]) -> Sequence[Path]:
+        """The records of the distributions to which a file belongs."""
+        return [record for folder in path for record in self._of(Path(file), Path(folder))]
 
     def _of(self, file: Path, folder: Path) -> Sequence[Path]:
         """The records of the distributions in a folder to which a file in it belongs."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from explorable.book import current
 from explorable.live.build.chance import by_chance
@@ -15,6 +16,7 @@ from explorable.live.build.imports import wrong_imports
 from explorable.live.build.measured import Evidence, EvidenceError, defect
 from explorable.live.build.rooms import CHARTS, MAIN, Written, act_modules, names_in, shared_files
 from explorable.live.runtime.program import Program
+from explorable.shared.ahead import Ahead
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import Defect, nearest
@@ -83,6 +85,20 @@ class ActDefect(Exception):  # noqa: N818 - it carries a Defect
         self.defect = defect
 
 
+class _Sources(NamedTuple):
+    """What an act consists of.
+
+    folder: its own. files: the text of each of its modules by the name that messages use.
+    whole: the program of all of them. drawers: the names in its charts' file; None where it is missing or wrong,
+    which drawing tells.
+    """
+
+    folder: Path
+    files: Mapping[str, str]
+    whole: str
+    drawers: Collection[str] | None
+
+
 @dataclass
 class _History:
     """What ran on a page so far, and how much of it the child process remembers."""
@@ -116,17 +132,32 @@ class Runner:
         self._program = digest(book.plain(), fingerprint(filter(None, (*PROGRAM, book.library, book.ledger))))
         # Of this build alone: two builds of one book, or of two whose byte code is shared, would empty each other's.
         self._folder = tempfile.TemporaryDirectory()
-        stands = Path(self._folder.name, "empty")
-        self._python = Child("explorable.live.build.child", time_limit_s, bytecode, [str(stands)])
+        self._python, self._playing = (
+            Child("explorable.live.build.child", time_limit_s, bytecode, [str(Path(self._folder.name, name))])
+            for name in ("snippets", "acts")
+        )
         # Drawing imports much, all of it compiled already.
         self._drawing = Child("explorable.live.build.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
+        self._read: dict[Written, _Sources] = {}
+        self._baked: Ahead[Written, BakedAct] = Ahead(self._bake)
+
+    def begin(self, acts: Iterable[Written]) -> None:
+        """Begin to bake acts that pages will ask for. What is wrong with one is told when it is asked for."""
+        for written in acts:
+            with suppress(LookupError, ActDefect):
+                self._read[written] = self._sources(written)
+                self._baked.begin([written])
 
     def close(self) -> None:
         """End the child processes."""
         self._python.close()
-        self._drawing.close()
+        self._baked.end(self._stop)
         self._folder.cleanup()
+
+    def _stop(self) -> None:
+        self._playing.close()
+        self._drawing.close()
 
     def snippet(self, page: str, name: str, source: str, files: Files | None = None) -> Outcome:
         """Run a page's next snippet in the namespace that its earlier snippets left, beside its data files."""
@@ -166,23 +197,28 @@ class Runner:
 
     def act(self, written: Written) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
-        folder = self._acts / written.folder
-        if not (folder / MAIN).is_file():
-            raise LookupError(written.of)
         try:
-            return self._act(written, folder)
+            if written not in self._read:
+                self._read[written] = self._sources(written)
+            return self._baked.answer(written)
         except ActDefect as error:
             if not written.parameter:
                 raise
             what = f"with {written.parameter!r}: {error.defect.what}"
             raise ActDefect(replace(error.defect, what=what)) from None
+        finally:
+            # It may be changed before it is asked for again.
+            self._read.pop(written, None)
 
     def names(self) -> list[str]:
         """The names of the folders of all acts there are, as pages write them."""
         return sorted(path.parent.name.replace("_", "-") for path in self._acts.glob("*/act.py"))
 
-    def _act(self, written: Written, folder: Path) -> BakedAct:
-        name, filename = written.name, self._filename(folder, MAIN)
+    def _sources(self, written: Written) -> _Sources:
+        """What an act consists of, parsed. Raises `LookupError` where there is none, `ActDefect` for a wrong import."""
+        folder = self._acts / written.folder
+        if not (folder / MAIN).is_file():
+            raise LookupError(written.of)
         paths = act_modules(folder)
         files = {self._filename(path.parent, path.name): path.read_text(encoding="utf-8") for path in paths}
         for path, (file, text) in zip(paths, files.items(), strict=True):
@@ -194,13 +230,19 @@ class Runner:
                     f"An act may import {own}explorable.live, the standard library, modules beside it and of rooms"
                 )
                 raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
-        whole = self._text(files, written)
+        charts = folder / CHARTS
+        return _Sources(folder, files, self._text(files, written), names_in(charts) if charts.is_file() else None)
+
+    def _bake(self, written: Written) -> BakedAct:
+        """Load an act, compute its default state and draw its charts. It parses nothing: see `Ahead`."""
+        name, (folder, files, whole, drawers) = written.name, self._read[written]
+        filename = self._filename(folder, MAIN)
         key = digest(self._program, "files", name, whole)
         imported = self._cache.get(key)
         if imported is None:
             self._drawing.start()
             imported = self._load(filename, name, whole)["files"]
-            self._cache.put(key, imported, self._python.imported)
+            self._cache.put(key, imported, self._playing.imported)
         # What is not imported does not travel, and its edit changes nothing.
         program = self._text({file: text for file, text in files.items() if file in imported}, written)
         key = digest(self._program, "act", name, program)
@@ -209,16 +251,16 @@ class Runner:
             self._drawing.start()
             description = self._load(filename, name, program)["description"]
             state = {"name": name, "state_json": json_text(description["state"])}
-            self._find_charts(folder, description["charts"])
+            self._find_charts(folder, drawers, description["charts"])
             # First the one call: an endless loop is told soon.
-            view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
-            _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
+            view = _unwrap(filename, self._playing, {"call": "compute", "arguments": state})
+            _unwrap(filename, self._playing, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
             act = {"description": description, "view": view}
-            self._cache.put(key, act, self._python.imported)
+            self._cache.put(key, act, self._playing.imported)
         return BakedAct(name, act["description"], act["view"], self._charts(folder, written, act), program)
 
     def _text(self, files: Mapping[str, str], written: Written) -> str:
-        """An act's program as the site publishes it."""
+        """An act's program as the site publishes it. Files that it has seen are not parsed again."""
         try:
             return Program(files, self._evidence.asked_by(files), written.parameter).to_json()
         except EvidenceError as error:
@@ -226,7 +268,7 @@ class Runner:
 
     def _load(self, filename: str, name: str, program: str) -> Any:
         arguments = {"name": name, "program_json": program}
-        return _unwrap(filename, self._python, {"call": "load_act", "arguments": arguments})
+        return _unwrap(filename, self._playing, {"call": "load_act", "arguments": arguments})
 
     def _run(self, page: str, history: _History, now: Ran) -> Any:
         """The outcome of a snippet, run on its page and on a second one: `steady` says whether both are the same."""
@@ -244,15 +286,12 @@ class Runner:
         history.remembered += 1
         return {**answer, "steady": answer == again and not by_chance(took, took_again)}
 
-    def _find_charts(self, folder: Path, charts: Collection[str]) -> None:
+    def _find_charts(self, folder: Path, drawers: Collection[str] | None, charts: Collection[str]) -> None:
         """Look for the functions of an act's charts before the act runs, which says less of a wrong name."""
-        path = folder / CHARTS
-        if not path.is_file() or (functions := names_in(path)) is None:
-            return  # drawing says what is wrong
         for chart in charts:
-            if chart not in functions:
+            if drawers is not None and chart not in drawers:
                 what = f"it has no function {chart!r}, and the act names a chart so"
-                raise ActDefect(Defect(self._filename(folder, CHARTS), 1, what, nearest(chart, functions)))
+                raise ActDefect(Defect(self._filename(folder, CHARTS), 1, what, nearest(chart, drawers)))
 
     def _charts(self, folder: Path, written: Written, act: Mapping[str, Any]) -> Any:
         names = list(act["description"]["charts"])
