@@ -6,7 +6,7 @@ from math import isclose
 
 from explorable import live
 
-from .facts import Account, Audit
+from .facts import Account, Audit, start_of
 
 RANGES = {"2": (0, 2), "4": (2, 4), "8": (4, 8), "16": (8, 16), "more": (16, float("inf"))}
 """How many times what serving needs."""
@@ -27,6 +27,7 @@ PARTS = {
     "temporary": "temporary tensors",
     "driver": "the driver",
 }
+DIVIDE = "Divide what is needed by what running the finished model takes: the verdict says it."
 ENGINE = ("gathered", "temporary", "driver")
 """Parts that only the engine's list of tensors has."""
 WHY = {
@@ -52,7 +53,8 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
 
     def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
         account = audit.account(state.controls)
-        times = account.need / account.serving
+        # In the format in which the mission begins: that number the verdict says, and fewer bits would change it.
+        times = account.need / audit.account(start_of(audit.levers)).serving
         name = next(name for name, (low, high) in RANGES.items() if low <= times < high)
         return {"times": name, "part": largest(account)}
 
@@ -67,7 +69,11 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
                     "times",
                     "How many times",
                     tuple(
-                        live.Option(name, label, "Divide what is needed by the bytes of the finished model.")
+                        live.Option(
+                            name,
+                            label,
+                            "Divide what is needed by what running the finished model takes: the verdict says it.",
+                        )
                         for name, label in LABELS.items()
                     ),
                 ),

@@ -26,13 +26,13 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             "Adam keeps two running averages for every parameter: m of the gradient, v of its square. That is "
             f"{len(optimizer('adam').states)} × {GPT2_XL.parameters:,} numbers of 4 bytes, {gb(tax)} GB. Add "
             f"parameters ({gb(weights)} GB) and gradients ({gb(gradients)} GB), and {gb(adam.static_bytes)} GB are "
-            "static: taken before a single activation is stored.",
+            "static: the same for every batch.",
             f"You will read that Adam takes {times(weights + tax, weights)} the memory. That is weights and state over "
             "weights alone. With the gradients, which every optimizer needs, it is "
             f"{times(adam.static_bytes, weights)} for Adam and {times(sgd.static_bytes, weights)} for SGD. So the "
             f"switch multiplies your static memory by {adam.static_bytes / sgd.static_bytes:.0f}.",
             "This is PyTorch's fused update. Its default, foreach, also makes temporary tensors as large as all "
-            f"parameters, and the switch costs {gb(adam_tax('foreach'))} GB.",
+            f"parameters. With one sequence the switch then costs {gb(adam_tax('foreach'))} GB.",
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
             f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
             f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "

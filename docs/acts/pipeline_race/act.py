@@ -182,7 +182,8 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         None,
         live.Success(
             "Fast enough",
-            f"In {race.worth[0]} this is {100 * reached:.0f} % of the best: something is paid for and waits.",
+            f"In {race.worth[0]} this is {100 * reached:.0f} % of the best: another setting gets more "
+            "for what it takes.",
         ),
     )
 

@@ -255,9 +255,10 @@ def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) ->
         return live.Failure("Too slow", "It fits, and learns too little.", short, remedy)
     if account.fits:
         return live.Failure("It fits, and the mission refuses it", account.refused, _spare(track, account), remedy)
-    most = " and ".join(NAMES[part].lower() for part in largest(account))
+    *first, last = (NAMES[part].lower() for part in largest(account))
+    most = f"{', '.join(first)} and {last} take" if first else f"{last} {'take' if last.endswith('s') else 'takes'}"
     alone = [NAMES[part].lower() for part, held in account.parts.items() if held > account.limit]
-    what = f"Alone too much: {', '.join(alone)}." if alone else f"No part alone is too much; {most} take the most."
+    what = f"Alone too much: {', '.join(alone)}." if alone else f"No part alone is too much; {most} the most."
     excess = f"{_number(account.need / size)} {unit} are needed and there are {_number(account.limit / size)} {unit}."
     return live.Failure("Out of memory", what, excess, remedy)
 
