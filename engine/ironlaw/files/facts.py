@@ -136,7 +136,7 @@ class Facts:
             if mine[name] != theirs[name] and not (
                 name == "gpu_memory" and abs(self.gpu_memory / other.gpu_memory - 1) < FAR  # type: ignore[operator]
             ):
-                why = "as another file says, and nothing is read until they agree or one is taken away"
+                why = "as another file says, and it is not read until they agree or one is taken away"
                 raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because=why)
         return replace(self, **theirs)  # type: ignore[arg-type]
 
