@@ -618,7 +618,7 @@ def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_tak
     ways = list(islice(suggest(state), 2))
     chosen = [State("run", {**state.controls, **way.controls}) for way in ways]
     assert [model_of(str(one.controls["model"]), str(one.controls["config"])) for one in chosen] == [
-        "meta-llama/Meta-Llama-3-70B",
+        "meta-llama/Llama-3.1-70B",
         model_of(str(state.controls["model"]), str(state.controls["config"])),
     ]
     assert {ACT.compute(one).readings["Verdict"] for one in chosen} <= set(SAID.values())

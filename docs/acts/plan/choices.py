@@ -149,6 +149,12 @@ def is_left(text: str) -> None:
             raise ValueError(f"what the link says that files leave open, {name!r}, is not what this page wrote")
 
 
+def is_same(text: str) -> None:
+    """Refuse a note with anything but a model of the list."""
+    if text not in published():
+        raise ValueError("the model in the link that stands for another is not one of this page's list")
+
+
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
@@ -249,6 +255,7 @@ CONTROLS = (
     live.Note("more", "Other settings of your files", is_more),
     live.Note("left", "What your files leave open", is_left, 300),
     live.Note("measured", "What you measured", is_measured, 600),
+    live.Note("same", "The model whose sizes yours has", is_same, 100),
 )
 
 
@@ -372,10 +379,18 @@ def setup_of(state: live.State) -> Setup:
 def in_list(name: str) -> str | None:
     """The page's name of a model that the engine knows; None where its list has none of these sizes.
 
-    The engine's own names and those of the hub are two lists: the same sizes are the same model.
+    The engine's own names and those of the hub are two lists: the same sizes are the same model, and of several that
+    which takes as long sequences.
     """
-    size = model(name).parameters
-    return name if name in published() else next((hub for hub in published() if model(hub).parameters == size), None)
+    known = model(name)
+    found = [hub for hub in published() if model(hub).parameters == known.parameters]
+    return name if name in found else min(found, key=lambda hub: model(hub).max_seq != known.max_seq, default=None)
+
+
+def is_named(state: live.State) -> bool:
+    """Whether the reader's model is the one that stands in the list, and not another of its sizes."""
+    at = state.controls
+    return not at["same"] or at["same"] != at["model"]
 
 
 @cache

@@ -10,7 +10,7 @@ from explorable import live
 from ironlaw import Setup, setup
 from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
-from .choices import require_layout, setup_of, words_of
+from .choices import is_named, require_layout, setup_of, words_of
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -46,8 +46,10 @@ def exports(state: live.State) -> Mapping[str, str]:
     from ironlaw.files.exports import exports as texts_of
 
     require_layout(state)
-    texts = {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
-    c = setup_of(state)
+    found, c = dict(texts_of(_said(words_of(state)), hub=is_named(state))), setup_of(state)
+    if not is_named(state):
+        found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
+    texts = {NAMES.get(name, name): text for name, text in found.items()}
     missing = [f"{NAMES['command']}: {PROGRAM[:1].lower()}{PROGRAM[1:]}"]
     missing += [f"No {name}: {why}." for name, why in _reasons(c).items() if name not in texts]
     if NAMES["deepspeed"] in texts and c.layout.divides_gradients and not c.update.buffers:

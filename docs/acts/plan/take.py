@@ -126,17 +126,24 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
         if reading.config is not None:
             if any(part in reading.config for part in _OTHER_PARTS):
                 said.append(TEXT_ALONE)
-            return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True)}
+            return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True), "same": ""}
     tensors = {name: shape for reading in readings for name, shape in reading.tensors.items()}
     if tensors:
         return _held(tensors, said)
-    name = next((reading.facts.model for reading in readings if reading.facts.model), None)
-    if name is None:
+    naming = next((reading for reading in readings if reading.facts.model), None)
+    if naming is None or (name := naming.facts.model) is None:
         return {}
     if (same := in_list(name)) is None:
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
-    return {"model": same}
+    # A word without a publisher is the model's name too.
+    if naming.called.lower() in (same.lower(), same.rpartition("/")[2].lower()):
+        return {"model": same, "same": ""}
+    said.append(
+        f"{naming.called} has the sizes of {same}, which stands here in its place; launch lines leave your model's "
+        "name to you."
+    )
+    return {"model": same, "same": same}
 
 
 def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, live.Value]:
@@ -150,7 +157,7 @@ def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, 
             compared = audit(tensors, found)
             if not (compared.unexplained or compared.absent):
                 said.append(f"They are those of {name}, which stands here.")
-                return {"model": name}
+                return {"model": name, "same": name}
     said.append("No model of this page's list has these tensors: add the checkpoint's config.json.")
     return {}
 

@@ -64,7 +64,7 @@ def _named(name: str) -> Reading:
     if (found := values.model(name)) is None:
         because = f"{name} is no model that the planner knows by name: paste its config.json"
         raise UnreadError("model", name, KINDS, because=because)
-    return Reading("name", Facts(model=found))
+    return Reading("name", Facts(model=found), called=name)
 
 
 def _why(text: str) -> str:

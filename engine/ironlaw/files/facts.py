@@ -198,6 +198,7 @@ class Reading:
         missing: What it leaves to another file or to the reader, in sentences.
         config: A model's `config.json`, when the text is one.
         tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
+        called: How it names its model, a public name; empty where it names none.
     """
 
     kind: Kind
@@ -208,3 +209,4 @@ class Reading:
     missing: tuple[str, ...] = ()
     config: Mapping[str, object] | None = None
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    called: str = ""
