@@ -34,6 +34,17 @@ def act() -> LoadedAct:
     return loaded("plan")
 
 
+def test_a_table_that_cuts_a_cards_name_is_called_a_table() -> None:
+    table = """| NVIDIA-SMI 525.60.13    Driver Version: 525.60.13    CUDA Version: 12.0     |
+|   0  NVIDIA A100-SXM...  On   | 00000000:00:04.0 Off |                    0 |
+| N/A   34C    P0    52W / 400W |  30321MiB / 81920MiB |      0%      Default |
+"""
+    heard = read([table], START)
+    assert heard.controls["gpu"] == "a100-80"
+    assert any("has the memory that the table names" in line for line in heard.said)
+    assert any("the message names" in line for line in read([OUT_OF_MEMORY], START).said)
+
+
 def test_a_pasted_file_sets_the_controls() -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls})

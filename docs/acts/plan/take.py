@@ -164,15 +164,16 @@ def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, 
 
 def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
     """The card whose memory a message names: the nearest of the list, as drivers count differently by a percent."""
-    memory = next((reading.facts.gpu_memory for reading in readings if reading.facts.gpu_memory), None)
-    if memory is None:
+    telling = next((reading for reading in readings if reading.facts.gpu_memory), None)
+    if telling is None or (memory := telling.facts.gpu_memory) is None:
         return {}
     away = {str(name): abs(accelerator(str(name)).memory_bytes / memory - 1) for name in _OPTIONS["gpu"]}
     nearest = min(away, key=lambda name: away[name])
     if away[nearest] > FAR:
         said.append(f"No card of the list has {memory / GIB:.2f} GiB: choose yours.")
         return {}
-    said.append(f"{accelerator(nearest).title} has the memory that the message names. Is yours another? Choose it.")
+    where = "table" if telling.kind == "nvidia-smi" else "message"
+    said.append(f"{accelerator(nearest).title} has the memory that the {where} names. Is yours another? Choose it.")
     return {"gpu": nearest}
 
 

@@ -48,8 +48,7 @@ def exports(asked: Understood | Mapping[str, Any], *, hub: bool = True) -> Mappi
 
     Args:
         asked: What files said, or the words of `ironlaw.setup`.
-        hub: Whether the model is trained by its name; where another of its sizes is, the launch line leaves its name
-            to the reader, as it does where files name another.
+        hub: Whether the launch line may name the model, where no files were read.
 
     Raises:
         EngineError: The words are none of a setup.
@@ -61,8 +60,9 @@ def exports(asked: Understood | Mapping[str, Any], *, hub: bool = True) -> Mappi
     c = setup(**words)
     found = prepare(c)()
     name = words.get("model")
-    hub = hub and not (isinstance(asked, Understood) and any(one.called not in ("", name) for one in asked.readings))
-    line, files = command(words), _files(c, name if hub else None)
+    if isinstance(asked, Understood):
+        hub = all(one.called in ("", name) for one in asked.readings)
+    line, files = command(words), _files(c, hub and name)
     data = {"version": __version__, "command": line, "setup": _plain(words), "verdict": found.verdict,
             "estimate": found.as_dict()}  # fmt: skip
     texts = {"command": line, **files, "markdown": _markdown(c, found, line), "json": json.dumps(data, indent=2) + "\n"}

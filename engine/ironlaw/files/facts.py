@@ -16,7 +16,7 @@ from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
     "config.json", "axolotl", "LLaMA-Factory", "TRL", "Trainer", "DeepSpeed", "accelerate", "command",
-    "out of memory", "nvidia-smi", "log", "safetensors", "name",
+    "out of memory", "nvidia-smi", "log", "safetensors", "name", "DeepSpeed's table",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -198,7 +198,7 @@ class Reading:
         missing: What it leaves to another file or to the reader, in sentences.
         config: A model's `config.json`, when the text is one.
         tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
-        called: How it names its model, a public name; empty where it names none.
+        called: The name that it gives its model, if it may be told.
     """
 
     kind: Kind
