@@ -366,7 +366,7 @@ test("what was told of a text says so once the settings have changed, and no mor
   expect(stale()).toBe(false);
   here.at.flash = false;
   expect(stale()).toBe(true);
-  expect(since.textContent).toContain("have changed since");
+  expect(since.textContent).toBe("Before you moved the settings, when this was read:");
   here.at.flash = true;
   expect(stale()).toBe(false);
 });

@@ -43,7 +43,7 @@ export class Reader {
   readonly #changes: HTMLElement;
   /** Beside the verdict while a text was not read: what stands there is without it. */
   readonly #unread = h("p", { class: "il-reader__unread", hidden: true }, "This is not the last word: a text that you gave could not be read, and the answer is without it.");
-  readonly #since = h("p", { hidden: true }, "The settings have changed since. This is of when it was read:");
+  readonly #since = h("p", { hidden: true }, "Before you moved the settings, when this was read:");
   #texts: Text[] = [];
   /** Where the controls stood when it was read. */
   #stood: State["controls"] | null = null;
