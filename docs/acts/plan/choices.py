@@ -60,6 +60,8 @@ MORE = frozenset((
 """Words of a setup that no control has: files set them."""
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
+LEAN = "lean_loading"
+"""Beside them: that one process of a machine reads the model where FSDP divides it."""
 WAS = "was"
 """Beside them: of a word that a change has set, what stood before and after of all that changed with it."""
 FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
@@ -158,6 +160,8 @@ def is_same(text: str) -> None:
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
+        if word == LEAN and value is True:
+            continue
         if word == WAS and isinstance(value, dict) and all(map(_is_replaced, value, value.values())):
             continue
         if (
@@ -294,7 +298,7 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
-    more = {word: value for word, value in more.items() if word not in (SAID, WAS)}
+    more = {word: value for word, value in more.items() if word not in (SAID, LEAN, WAS)}
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from math import prod
@@ -16,7 +17,7 @@ from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, FOLLOW, KEPT, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
+from .choices import CONTROLS, FOLLOW, KEPT, LEAN, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
 from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
@@ -42,6 +43,8 @@ _FORMATS = ("compute", "weights", "sums")
 """Facts of which the formats of a training follow."""
 _OFFLOADED = ("offload_optimizer", "offload_parameters", "offload_sizes")
 """Facts of which follows what lives in a machine's own memory."""
+_LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE)
+"""The setting of FSDP by which one process of a machine reads the model, in a file or a command."""
 _OTHER_PARTS = ("vision_config", "audio_config")
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
@@ -97,6 +100,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}
     elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
+    more |= _loading(texts, kept)
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
@@ -111,6 +115,12 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
+
+
+def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:
+    """That one process of a machine reads the model, where a text says so that divides by FSDP."""
+    divided = (text for text, inside in zip(texts, kept, strict=True) for one in inside if one.facts.runtime == "fsdp")
+    return {LEAN: True} if any(map(_LEAN.search, divided)) else {}
 
 
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
