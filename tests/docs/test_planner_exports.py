@@ -133,6 +133,15 @@ def test_a_launch_line_names_the_readers_model_and_never_another_of_its_sizes(
     assert any(f" --model_name_or_path {name} " in line for name in (launched, "YOUR_MODEL"))
 
 
+def test_the_pages_model_is_not_launched_for_one_that_it_does_not_know_until_the_reader_takes_it() -> None:
+    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somebody/unheard-of")], START)
+    state = State("run", {**START.controls, **heard.controls, "method": "lora"})
+    assert " --model_name_or_path YOUR_MODEL " in exports(state)["torchrun"]
+    taken = next(one for one in suggest(state) if one.title.startswith("My model is"))
+    confirmed = State("run", {**state.controls, **taken.controls})
+    assert " --model_name_or_path meta-llama/Meta-Llama-3-8B " in exports(confirmed)["torchrun"]
+
+
 def test_the_checkpoint_and_the_configuration_of_a_reader_are_not_launched_under_anothers_name() -> None:
     named = read(["google/gemma-2-9b-it"], START).controls
     config = json.dumps({"architectures": ["x"], **published()["Qwen/Qwen3-8B"]["config"]})

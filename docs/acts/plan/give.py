@@ -12,6 +12,7 @@ from ironlaw import Setup, setup
 from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
 from .choices import LEAN, is_named, more_of, require_layout, setup_of, words_of
+from .left import left
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -50,7 +51,9 @@ def exports(state: live.State) -> Mapping[str, str]:
     from ironlaw.files.exports import exports as texts_of
 
     require_layout(state)
-    found, c = dict(texts_of(_said(words_of(state)), hub=is_named(state))), setup_of(state)
+    # Nor is the page's own model launched for one that a text names and the page does not know.
+    named = is_named(state) and "model" not in left(state)
+    found, c = dict(texts_of(_said(words_of(state)), hub=named)), setup_of(state)
     if not is_named(state):
         found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
     if LEAN in more_of(state.controls) and uses_fsdp(c):
