@@ -698,6 +698,8 @@ def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_tak
         model_of(str(state.controls["model"]), str(state.controls["config"])),
     ]
     assert {ACT.compute(one).readings["Verdict"] for one in chosen} <= set(SAID.values())
+    # Whichever is taken, its name is the reader's to write.
+    assert not any(f"--model_name_or_path {one.controls['model']} " in str(exports(one)) for one in chosen)
 
 
 def test_a_checkpoint_too_is_held_against_the_model_that_a_file_names() -> None:
