@@ -98,6 +98,59 @@ def test_a_file_for_deepspeed_of_a_plan_without_its_buffers_says_so_and_read_aga
     assert BESIDES not in exports(again).get("", "")
 
 
+@pytest.mark.parametrize(
+    ("named", "stands", "launched"),
+    [
+        ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B"),
+        ("meta-llama/llama-3.1-70b", "meta-llama/Llama-3.1-70B", "meta-llama/Llama-3.1-70B"),
+        ("meta-llama/Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B"),
+        ("NousResearch/Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B", "YOUR_MODEL"),
+        ("Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B", "YOUR_MODEL"),
+        ("google/gemma-2-9b-it", "google/gemma-2-9b", "YOUR_MODEL"),
+        ("Qwen2.5-7B", "Qwen/Qwen2.5-7B", "Qwen/Qwen2.5-7B"),
+    ],
+)
+def test_a_launch_line_names_the_readers_model_and_never_another_of_its_sizes(
+    named: str, stands: str, launched: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = f"base_model: {named}\nadapter: lora\nmicro_batch_size: 1\nbf16: true\ngradient_checkpointing: true\n"
+    for text in (named, config, f"torchrun sft.py --model_name_or_path {named} --use_peft --bf16"):
+        heard = read([text], START)
+        state = State("run", {**START.controls, **heard.controls})
+        assert state.controls["model"] == stands
+        said = [line for line in heard.said if f"has the sizes of {stands}, which stands here" in line]
+        assert said == [line for line in heard.said if line.startswith(named) and launched == "YOUR_MODEL"]
+        assert bool(said) == (launched == "YOUR_MODEL")
+        texts = exports(state)
+        assert f" --model_name_or_path {launched} " in texts["torchrun"]
+        assert ("a model of the sizes of" in texts["For an issue (Markdown)"]) == bool(said)
+        # Whoever chooses another model of the list has that one.
+        chosen = State("run", {**state.controls, "model": "Qwen/Qwen3-8B"})
+        assert " --model_name_or_path Qwen/Qwen3-8B " in exports(chosen)["torchrun"]
+    (tmp_path / "axolotl.yaml").write_text(config)
+    main(["plan", str(tmp_path / "axolotl.yaml"), "--gpu", "h100-sxm", "--export", "torchrun"])
+    line = capsys.readouterr().out
+    assert any(f" --model_name_or_path {name} " in line for name in (launched, "YOUR_MODEL"))
+
+
+def test_the_pages_model_is_not_launched_for_one_that_it_does_not_know_until_the_reader_takes_it() -> None:
+    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somebody/unheard-of")], START)
+    state = State("run", {**START.controls, **heard.controls, "method": "lora"})
+    assert " --model_name_or_path YOUR_MODEL " in exports(state)["torchrun"]
+    taken = next(one for one in suggest(state) if one.title.startswith("My model is"))
+    confirmed = State("run", {**state.controls, **taken.controls})
+    assert " --model_name_or_path meta-llama/Meta-Llama-3-8B " in exports(confirmed)["torchrun"]
+
+
+def test_the_checkpoint_and_the_configuration_of_a_reader_are_not_launched_under_anothers_name() -> None:
+    named = read(["google/gemma-2-9b-it"], START).controls
+    config = json.dumps({"architectures": ["x"], **published()["Qwen/Qwen3-8B"]["config"]})
+    heard = read([config], State("run", {**START.controls, **named}))
+    state = State("run", {**START.controls, **named, **heard.controls})
+    assert " --model_name_or_path YOUR_MODEL " in exports(state)["torchrun"]
+    assert "sizes of" not in exports(state)["For an issue (Markdown)"]
+
+
 def test_how_to_get_the_program_of_the_shell_line_is_said_as_the_page_on_it_says_it() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/own_code.md").read_text("utf-8")
     install = page.partition("## Install")[2].partition("## ")[0]

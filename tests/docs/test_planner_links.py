@@ -49,6 +49,8 @@ def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
         ("left", '{"model": "<script>"}'),
         ("left", '{"zero": [3]}'),
         ("measured", '{"step_s": NaN}'),
+        ("same", "somebody/else"),
+        ("same", "llama3-8b"),
         ("measured", '{"name": 1}'),
     ],
 )

@@ -11,9 +11,12 @@ import pytest
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import MODEL, PASTED, is_left, model_of, setup_of, words_of
+from docs.acts.plan.beside import taken_back
+from docs.acts.plan.choices import MODEL, PASTED, is_left, is_more, model_of, setup_of, words_of
+from docs.acts.plan.give import exports
 from docs.acts.plan.labels import spell
 from docs.acts.plan.left import TITLES, TWO_MODELS
+from docs.acts.plan.measured import CHANGED
 from docs.acts.plan.phases import held
 from docs.acts.plan.rewritten import rewrite
 from docs.acts.plan.take import TEXT_ALONE, read
@@ -21,7 +24,7 @@ from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import EngineError, accelerator, estimate, model, setup
+from ironlaw import GB, EngineError, accelerator, estimate, model, setup
 from ironlaw.files import Facts
 from ironlaw.files.logs import read as read_log
 from ironlaw.models.published import published
@@ -32,6 +35,79 @@ from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, SECRETS, START, at, sent
 @pytest.fixture(scope="module")
 def act() -> LoadedAct:
     return loaded("plan")
+
+
+SHARDS = """compute_environment: LOCAL_MACHINE
+distributed_type: FSDP
+fsdp_config:
+  fsdp_version: 2
+  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP
+  fsdp_reshard_after_forward: true
+  fsdp_offload_params: false
+  fsdp_cpu_ram_efficient_loading: true
+mixed_precision: bf16
+num_machines: 1
+num_processes: 8
+"""
+
+
+def test_where_one_process_of_a_machine_reads_the_model_its_memory_is_counted_once_and_the_export_says_so() -> None:
+    started = at(method="full")
+
+    def plan(*texts: str) -> State:
+        return State("run", {**started.controls, **read(texts, started).controls})
+
+    once, each = plan(SHARDS), plan(SHARDS.replace("fsdp_cpu_ram_efficient_loading: true", "# a comment"))
+    whole = model(MODEL).parameters * 4 / GB
+    assert f"Loading takes up to {whole:,.0f} GB" in ACT.compute(once).tables["answer"].caption
+    assert f"Loading takes up to {8 * whole:,.0f} GB" in ACT.compute(each).tables["answer"].caption
+    assert ACT.compute(once).headline == ACT.compute(each).headline
+    texts, others = exports(once), exports(each)
+    assert "  fsdp_cpu_ram_efficient_loading: true\n" in texts["accelerate.yaml"]
+    assert "  cpu_ram_efficient_loading: true\n" in texts["fsdp.yaml"]
+    assert "ram_efficient" not in others["accelerate.yaml"] + others["fsdp.yaml"]
+    assert plan(texts["accelerate.yaml"]).controls["more"] == once.controls["more"]
+    for text, said in (
+        (SHARDS.replace("loading: true", "loading: false"), False),
+        (SHARDS.replace("  fsdp_cpu", "  # fsdp_cpu"), False),
+        (SHARDS.replace("FSDP", "MULTI_GPU"), False),
+        ("accelerate launch --use_fsdp --fsdp_cpu_ram_efficient_loading true --num_processes 8 train.py --bf16", True),
+        (
+            'base_model: a/b\nfsdp: [full_shard]\nfsdp_config:\n  "cpu_ram_efficient_loading": True\n',
+            True,
+        ),
+    ):
+        assert ("lean_loading" in str(plan(text).controls["more"])) == said, text
+    is_more(str(once.controls["more"]))
+    with pytest.raises(ValueError, match="the link"):
+        is_more('{"lean_loading": "x"}')
+    back = next(one for one in taken_back(once) if "lean_loading" not in str(one.controls["more"]))
+    assert "one process of a machine that reads the model" in back.title
+
+
+def test_sequences_longer_than_the_models_context_are_remarked_on() -> None:
+    assert "max_position_embeddings" not in ACT.compute(at(model=LLAMA, sequence=8192)).tables["answer"].caption
+    longer = at(model=LLAMA, gpu="h200", method="qlora", sequence=8193)
+    told = "8,193 tokens are more than the 8,192 that the model's configuration gives (max_position_embeddings)"
+    assert told in ACT.compute(longer).tables["answer"].caption
+    assert (
+        "max_position" not in ACT.compute(at(model="meta-llama/Llama-3.1-8B", sequence=8193)).tables["answer"].caption
+    )
+    for name, said in ((LLAMA, True), ("meta-llama/Llama-3.1-8B", False)):
+        ways = suggest(at(model=name, gpu="h200", method="qlora", chunked=True))
+        longest = next(one for one in ways if "the longest that fits" in one.title)
+        assert ("max_position_embeddings" in longest.text) == said
+
+
+def test_a_table_that_cuts_a_cards_name_is_called_a_table() -> None:
+    table = """| NVIDIA-SMI 525.60.13    Driver Version: 525.60.13    CUDA Version: 12.0     |
+|   0  NVIDIA A100-SXM...  On   | 00000000:00:04.0 Off |                    0 |
+| N/A   34C    P0    52W / 400W |  30321MiB / 81920MiB |      0%      Default |
+"""
+    heard = read([table], START)
+    assert heard.controls["gpu"] == "a100-80"
+    assert any("has the memory that the table names" in line for line in heard.said)
+    assert any("the message names" in line for line in read([OUT_OF_MEMORY], START).said)
 
 
 def test_a_pasted_file_sets_the_controls() -> None:
@@ -511,9 +587,9 @@ def test_a_message_is_said_to_be_about_the_plan_before_a_change() -> None:
         (State("run", {**ran.controls, "gpu": "h200"}), True),
     ):
         tables = ACT.compute(state).tables
-        assert ("The plan has changed since" in tables["message"].caption) == changed
-        assert ("The plan has changed since" in tables["measured"].caption) == changed
-        assert ("of the plan before, the rest of this one" in tables["measured"].caption) == changed
+        captions = [table.caption for table in tables.values()]
+        assert [CHANGED in caption for caption in captions].count(True) == changed
+        assert (CHANGED in tables["message"].caption) == changed
 
 
 def test_what_no_file_says_is_told_with_what_stands_instead() -> None:
@@ -618,10 +694,12 @@ def test_files_that_disagree_about_the_model_get_no_verdict_until_the_reader_tak
     ways = list(islice(suggest(state), 2))
     chosen = [State("run", {**state.controls, **way.controls}) for way in ways]
     assert [model_of(str(one.controls["model"]), str(one.controls["config"])) for one in chosen] == [
-        "meta-llama/Meta-Llama-3-70B",
+        "meta-llama/Llama-3.1-70B",
         model_of(str(state.controls["model"]), str(state.controls["config"])),
     ]
     assert {ACT.compute(one).readings["Verdict"] for one in chosen} <= set(SAID.values())
+    # Whichever is taken, its name is the reader's to write.
+    assert not any(f"--model_name_or_path {one.controls['model']} " in str(exports(one)) for one in chosen)
 
 
 def test_a_checkpoint_too_is_held_against_the_model_that_a_file_names() -> None:

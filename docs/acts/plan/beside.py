@@ -8,7 +8,7 @@ from typing import Any
 
 from explorable import live
 
-from .choices import SAID, WAS, more_of
+from .choices import LEAN, SAID, WAS, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
@@ -35,6 +35,7 @@ _TOLD = {
     "dropout": "a dropout of {}",
     "offload": "a machine's own memory for {}",
     "offload_sizes": "buffers of offloading of {}",
+    LEAN: "one process of a machine that reads the model (cpu_ram_efficient_loading)",
     SAID: "what your files say of formats and offloading",
 }
 """Word -> what it sets, in words."""

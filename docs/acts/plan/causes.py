@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ironlaw import GB, Setup, training_memory
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import Peak
-from ironlaw.files.launch import nodes
+from ironlaw.files.launch import nodes, uses_fsdp
 from ironlaw.graph.adaptation import routing
 from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR
 from ironlaw.memory.tensors import EVALUATION
@@ -110,12 +110,23 @@ def communicators(asked: Setup) -> str:
     )
 
 
-def loading(asked: Setup, away: str) -> str:
+def beyond(asked: Setup) -> str:
+    """What to know of sequences that are longer than the model's configuration gives; nothing of others."""
+    if asked.sequence <= asked.model.max_seq:
+        return ""
+    return (
+        f"{asked.sequence:,} tokens are more than the {asked.model.max_seq:,} that the model's configuration gives "
+        "(max_position_embeddings): memory and time are counted all the same."
+    )
+
+
+def loading(asked: Setup, away: str, *, lean: bool) -> str:
     """The most of a machine's own memory that loading takes, and why that is not what is offloaded to it.
 
     Args:
         asked: The plan.
         away: What `offloaded` says of it.
+        lean: Whether one process of a machine reads the model where FSDP divides it.
     """
     adapted = asked.adaptation.has_adapters
     wide = asked.precision.master or asked.precision.weights
@@ -127,6 +138,11 @@ def loading(asked: Setup, away: str) -> str:
         f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "
         f"whole model in {kept.name.upper()}, {one:.1f} GB each."
     )
+    if lean and uses_fsdp(asked):
+        said = (
+            f"Loading takes up to {one:,.0f} GB of a machine's own memory (RAM): one process of it reads the whole "
+            f"model in {kept.name.upper()}, and the others get their parts from it (cpu_ram_efficient_loading)."
+        )
     if not away:
         return said
     return (

@@ -60,6 +60,8 @@ MORE = frozenset((
 """Words of a setup that no control has: files set them."""
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
+LEAN = "lean_loading"
+"""Beside them: that one process of a machine reads the model where FSDP divides it."""
 WAS = "was"
 """Beside them: of a word that a change has set, what stood before and after of all that changed with it."""
 FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
@@ -149,9 +151,17 @@ def is_left(text: str) -> None:
             raise ValueError(f"what the link says that files leave open, {name!r}, is not what this page wrote")
 
 
+def is_same(text: str) -> None:
+    """Refuse a note with anything but a model of the list."""
+    if text not in published():
+        raise ValueError("the model in the link that stands for another is not one of this page's list")
+
+
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
+        if word == LEAN and value is True:
+            continue
         if word == WAS and isinstance(value, dict) and all(map(_is_replaced, value, value.values())):
             continue
         if (
@@ -249,6 +259,7 @@ CONTROLS = (
     live.Note("more", "Other settings of your files", is_more),
     live.Note("left", "What your files leave open", is_left, 300),
     live.Note("measured", "What you measured", is_measured, 600),
+    live.Note("same", "The model whose sizes yours has", is_same, 100),
 )
 
 
@@ -287,7 +298,7 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
-    more = {word: value for word, value in more.items() if word not in (SAID, WAS)}
+    more = {word: value for word, value in more.items() if word not in (SAID, LEAN, WAS)}
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS
@@ -372,10 +383,18 @@ def setup_of(state: live.State) -> Setup:
 def in_list(name: str) -> str | None:
     """The page's name of a model that the engine knows; None where its list has none of these sizes.
 
-    The engine's own names and those of the hub are two lists: the same sizes are the same model.
+    The engine's own names and those of the hub are two lists: the same sizes are the same model, and of several that
+    which takes as long sequences.
     """
-    size = model(name).parameters
-    return name if name in published() else next((hub for hub in published() if model(hub).parameters == size), None)
+    known = model(name)
+    found = [hub for hub in published() if model(hub).parameters == known.parameters]
+    return name if name in found else min(found, key=lambda hub: model(hub).max_seq != known.max_seq, default=None)
+
+
+def is_named(state: live.State) -> bool:
+    """Whether the reader's model is the one that stands in the list, and not another of its sizes."""
+    at = state.controls
+    return not at["same"] or at["same"] != at["model"]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from inspect import signature
 from typing import Any
@@ -10,7 +11,8 @@ from explorable import live
 from ironlaw import Setup, setup
 from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
-from .choices import require_layout, setup_of, words_of
+from .choices import LEAN, is_named, more_of, require_layout, setup_of, words_of
+from .left import left
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -29,6 +31,9 @@ PROGRAM = (
     f"The program is this book's engine, and on no package index yet: in a clone of the book, {INSTALL} installs it."
 )
 """How somebody gets it."""
+_LAST = re.compile(r"^  (fsdp_|)offload_params: .*\n", re.MULTILINE)
+_LEAN = r"\g<0>  \1cpu_ram_efficient_loading: true\n"
+"""What stands behind the last setting of FSDP where one process of a machine reads the model."""
 NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
 BESIDES = "DeepSpeed keeps buffers that are not in this plan; paste the file above, and they are counted"
 """Said of a file for DeepSpeed of a plan that counts what FSDP holds."""
@@ -46,8 +51,14 @@ def exports(state: live.State) -> Mapping[str, str]:
     from ironlaw.files.exports import exports as texts_of
 
     require_layout(state)
-    texts = {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
-    c = setup_of(state)
+    # Nor is the page's own model launched for one that a text names and the page does not know.
+    named = is_named(state) and "model" not in left(state)
+    found, c = dict(texts_of(_said(words_of(state)), hub=named)), setup_of(state)
+    if not is_named(state):
+        found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
+    if LEAN in more_of(state.controls) and uses_fsdp(c):
+        found |= {name: _LAST.sub(_LEAN, found[name]) for name in ("accelerate", "fsdp") if name in found}
+    texts = {NAMES.get(name, name): text for name, text in found.items()}
     missing = [f"{NAMES['command']}: {PROGRAM[:1].lower()}{PROGRAM[1:]}"]
     missing += [f"No {name}: {why}." for name, why in _reasons(c).items() if name not in texts]
     if NAMES["deepspeed"] in texts and c.layout.divides_gradients and not c.update.buffers:

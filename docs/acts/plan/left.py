@@ -134,5 +134,5 @@ def confirmed(state: live.State) -> Iterator[live.Suggestion]:
         closed = {name, NAMED, BY} if name == "model" else {name}
         rest = {"left": _note({one: value for one, value in note.items() if one not in closed})}
         if name == "model" and NAMED in note and (hub := in_list(str(note[NAMED]))):
-            yield live.Suggestion(f"My model is {note[NAMED]}", _THEN, {"model": hub, **rest}, _FIRST + 1)
+            yield live.Suggestion(f"My model is {note[NAMED]}", _THEN, {"model": hub, "same": hub, **rest}, _FIRST + 1)
         yield live.Suggestion(titles[name], _THEN, rest, _FIRST)

@@ -16,7 +16,9 @@ from ironlaw.files.gap import NAMES, Gap, Placed, compare
 
 from .choices import READ_AT, mark_of
 
-CHANGED = "The plan has changed since this was read: what was measured is of the plan before, the rest of this one."
+CHANGED = (
+    "Settings were moved since this was read. What follows holds if they are now those of the run that was measured."
+)
 """Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
 MOST = 6
 """Differences that are told."""
@@ -88,6 +90,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
             _words_last(live.columns("", "What it says")),
             rows,
         )
+        since = ""  # it stands above the first table
     others = {} if message else {name: numbers[name] for name in _UNCOMPARED if name in numbers}
     compared = [_compared(one) for one in gap.figures]
     compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
@@ -99,7 +102,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     if gap.differences:
         rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
         tables["differences"] = live.Table(
-            f"{since}What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
+            "What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
         )
     return tables
 

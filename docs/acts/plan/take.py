@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from math import prod
@@ -16,7 +17,7 @@ from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, FOLLOW, KEPT, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
+from .choices import CONTROLS, FOLLOW, KEPT, LEAN, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
 from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
@@ -42,6 +43,8 @@ _FORMATS = ("compute", "weights", "sums")
 """Facts of which the formats of a training follow."""
 _OFFLOADED = ("offload_optimizer", "offload_parameters", "offload_sizes")
 """Facts of which follows what lives in a machine's own memory."""
+_LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE)
+"""The setting of FSDP by which one process of a machine reads the model, in a file or a command."""
 _OTHER_PARTS = ("vision_config", "audio_config")
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
@@ -97,6 +100,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}
     elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
+    more |= _loading(texts, kept)
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
@@ -113,6 +117,12 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
 
 
+def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:
+    """That one process of a machine reads the model, where a text says so that divides by FSDP."""
+    divided = (text for text, inside in zip(texts, kept, strict=True) for one in inside if one.facts.runtime == "fsdp")
+    return {LEAN: True} if any(map(_LEAN.search, divided)) else {}
+
+
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
     """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open."""
     deepspeed, every = facts.get("runtime") == "deepspeed", "method" not in told
@@ -126,17 +136,24 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
         if reading.config is not None:
             if any(part in reading.config for part in _OTHER_PARTS):
                 said.append(TEXT_ALONE)
-            return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True)}
+            return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True), "same": ""}
     tensors = {name: shape for reading in readings for name, shape in reading.tensors.items()}
     if tensors:
         return _held(tensors, said)
-    name = next((reading.facts.model for reading in readings if reading.facts.model), None)
-    if name is None:
+    naming = next((reading for reading in readings if reading.facts.model), None)
+    if naming is None or (name := naming.facts.model) is None:
         return {}
     if (same := in_list(name)) is None:
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
-    return {"model": same}
+    # A word without a publisher is the model's name too.
+    if naming.called.lower() in (same.lower(), same.rpartition("/")[2].lower()):
+        return {"model": same, "same": ""}
+    said.append(
+        f"{naming.called} has the sizes of {same}, which stands here in its place; launch lines leave your model's "
+        "name to you."
+    )
+    return {"model": same, "same": same}
 
 
 def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, live.Value]:
@@ -150,22 +167,23 @@ def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, 
             compared = audit(tensors, found)
             if not (compared.unexplained or compared.absent):
                 said.append(f"They are those of {name}, which stands here.")
-                return {"model": name}
+                return {"model": name, "same": name}
     said.append("No model of this page's list has these tensors: add the checkpoint's config.json.")
     return {}
 
 
 def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
     """The card whose memory a message names: the nearest of the list, as drivers count differently by a percent."""
-    memory = next((reading.facts.gpu_memory for reading in readings if reading.facts.gpu_memory), None)
-    if memory is None:
+    telling = next((reading for reading in readings if reading.facts.gpu_memory), None)
+    if telling is None or (memory := telling.facts.gpu_memory) is None:
         return {}
     away = {str(name): abs(accelerator(str(name)).memory_bytes / memory - 1) for name in _OPTIONS["gpu"]}
     nearest = min(away, key=lambda name: away[name])
     if away[nearest] > FAR:
         said.append(f"No card of the list has {memory / GIB:.2f} GiB: choose yours.")
         return {}
-    said.append(f"{accelerator(nearest).title} has the memory that the message names. Is yours another? Choose it.")
+    where = "table" if telling.kind == "nvidia-smi" else "message"
+    said.append(f"{accelerator(nearest).title} has the memory that the {where} names. Is yours another? Choose it.")
     return {"gpu": nearest}
 
 

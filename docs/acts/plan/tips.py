@@ -16,8 +16,10 @@ from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 from ironlaw.config.choices import buffers
+from ironlaw.config.resolved import DataShape
 
 from .beside import taken_back
+from .causes import beyond
 from .choices import CONTROLS, MORE, WAS, formats_at, more_of, says, setup_of, together_of, words_of
 from .labels import is_uncounted
 from .left import confirmed
@@ -219,6 +221,8 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         tokens = (batch * sequence) / (size * (sequence if name == "batch" else batch))
         pace = _pace(then.time.step_s / now.time.step_s * tokens)
         text = f"{_memory(saved)}, {pace} a token, with all else as it is. {_then(then.verdict, now.verdict)}"
+        if name == "sequence" and (more := beyond(replace(setup_of(state), data=DataShape(batch, size)))):
+            text += f" {more}"
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
         worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth, SAME)

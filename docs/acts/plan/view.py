@@ -18,8 +18,8 @@ from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
-from .causes import away, cause, communicators, loading, offloaded
-from .choices import FORMATS, require_layout, says_formats, words_of
+from .causes import away, beyond, cause, communicators, loading, offloaded
+from .choices import FORMATS, LEAN, more_of, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
 from .left import instead
@@ -151,12 +151,13 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "answer": _answer_table(
                 numbers,
                 _joined(
+                    beyond(asked),
                     _formats(state, asked),
                     beside(state),
                     held(asked),
                     away(asked),
                     communicators(asked),
-                    loading(asked, host),
+                    loading(asked, host, lean=LEAN in more_of(state.controls)),
                     evidence(found),
                     fullest_phase,
                 ),

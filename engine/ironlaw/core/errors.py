@@ -97,6 +97,8 @@ class EngineError(ValueError):
         described = {name.partition(":")[0] for name in words if " " in name}
         if not isinstance(self.value, str) or self.value.partition(":")[0] in described:
             return ""
+        if self.what == "model_type":  # other letters are another architecture
+            words = [name for name in words if sorted(name) == sorted(self.value.lower())]
         return closest(self.value, [name for name in words if " " not in name])
 
     def _worded_allowed(self, spell: Spelling) -> str:

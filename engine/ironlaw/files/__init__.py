@@ -24,7 +24,7 @@ __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
     "the header of a safetensors file",
-    "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi",
+    "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi or of DeepSpeed's needs",
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
     "the name of a model on the hub",
 )  # fmt: skip
@@ -45,11 +45,12 @@ def read(text: str) -> Reading:
         return messages.nvidia_smi(text)
     if command_line.is_command(text):
         return command_line.read(text)
-    if (found := logs.read(text)) is not None:
+    if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
-    if (document := documents.mapping(text)) is not None and (found := _document(document)) is not None:
+    faults: list[str] = []
+    if (document := documents.mapping(text, faults)) is not None and (found := _document(document)) is not None:
         return found
-    raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text))
+    raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text, faults))
 
 
 class UnreadError(EngineError):
@@ -64,14 +65,16 @@ def _named(name: str) -> Reading:
     if (found := values.model(name)) is None:
         because = f"{name} is no model that the planner knows by name: paste its config.json"
         raise UnreadError("model", name, KINDS, because=because)
-    return Reading("name", Facts(model=found))
+    return Reading("name", Facts(model=found), called=name)
 
 
-def _why(text: str) -> str:
+def _why(text: str, faults: list[str]) -> str:
     if messages.lacks_sizes(text):
         return "the message about memory needs its sizes: paste it with the line “Tried to allocate …”"
     if fault := documents.json_fault(text):
         return f"this is broken JSON: {fault}"
+    if faults and _of_a_trainer(text):
+        return f"this is broken YAML: {faults[0]}"
     return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
 
 
@@ -106,9 +109,14 @@ def _is_part(text: str) -> bool:
     try:
         document = documents.mapping(text)
     except EngineError:
-        # A document that its own program's keys give away is refused with its reason, and not passed over.
-        return trainers.dialect_of(dict.fromkeys(line.partition(":")[0] for line in text.splitlines())) is not None
+        return _of_a_trainer(text)
     return document is not None and _is_known(document)
+
+
+def _of_a_trainer(text: str) -> bool:
+    """Whether its program's own keys give a document away."""
+    keys = dict.fromkeys(line.partition(":")[0] for line in text.splitlines())
+    return trainers.dialect_of(keys) is not None or cluster_files.is_accelerate(keys)
 
 
 def _is_known(document: dict[str, object]) -> bool:
@@ -125,7 +133,9 @@ def _document(document: dict[str, object]) -> Reading | None:
         return cluster_files.accelerate(document)
     if "architectures" in document or ("model_type" in document and "vocab_size" in document):
         return Reading("config.json", config=document)
-    if "__metadata__" in document or all(isinstance(one, dict) and "data_offsets" in one for one in document.values()):
+    if "__metadata__" in document or (
+        document and all(isinstance(one, dict) and "data_offsets" in one for one in document.values())
+    ):
         return Reading("safetensors", tensors=checkpoints.read_header(document))
     dialect = trainers.dialect_of(document)
     return trainers.read(document, dialect) if dialect else None

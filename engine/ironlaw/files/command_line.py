@@ -169,6 +169,7 @@ def read(text: str) -> Reading:
         keys=inside.keys,
         silent=frozenset(by_default.said().keys() - facts.said().keys()),
         missing=tuple(missing),
+        called=inside.called,
     )
 
 

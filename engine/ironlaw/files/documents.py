@@ -26,15 +26,15 @@ _EXPECTED = {
 """What Python's reader of JSON says, and what it expected, in words."""
 
 
-def mapping(text: str) -> dict[str, Any] | None:
-    """The mapping that a text writes as JSON or YAML; None when it is no mapping.
+def mapping(text: str, faults: list[str] | None = None) -> dict[str, Any] | None:
+    """The mapping that a text writes as JSON or YAML; None when it is no mapping. `faults` gets a YAML's.
 
     Raises:
         EngineError: It is too long or too deep, has an alias or a tag, or says a key twice.
     """
     if len(text) > LONGEST_DOCUMENT and not _begins_as_json(text):
         return None
-    value = _json(text) if _begins_as_json(text) else _yaml(text)
+    value = _json(text) if _begins_as_json(text) else _yaml(text, faults)
     return (
         {key if isinstance(key, str) else show(key): one for key, one in value.items()}
         if isinstance(value, dict)
@@ -84,7 +84,7 @@ def json_fault(text: str) -> str:
     return ""
 
 
-def _yaml(text: str) -> Any:
+def _yaml(text: str, faults: list[str] | None) -> Any:
     try:
         import yaml
     except ImportError:
@@ -110,5 +110,7 @@ def _yaml(text: str) -> Any:
         return None if node is None else loader.construct_document(node)
     except EngineError:
         raise
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if faults is not None and isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
+            faults.append(f"in line {mark.line + 1}, column {mark.column + 1}, {error.problem}")
         return None

@@ -38,7 +38,7 @@ YOURS = {
 """What a reader changes in a launch line, by the mark that stands there."""
 
 
-def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
+def exports(asked: Understood | Mapping[str, Any], *, hub: bool = True) -> Mapping[str, str]:
     """The texts of a plan by kind; those that cannot say what the setup asks are left out.
 
     `"command"` is ours, `"torchrun"` starts TRL's script, or Megatron-LM's where matrices or layers or sequences are
@@ -48,6 +48,7 @@ def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
 
     Args:
         asked: What files said, or the words of `ironlaw.setup`.
+        hub: Whether the launch line may name the model, where no files were read.
 
     Raises:
         EngineError: The words are none of a setup.
@@ -58,7 +59,10 @@ def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
     words = asked.words if isinstance(asked, Understood) else asked
     c = setup(**words)
     found = prepare(c)()
-    line, files = command(words), _files(c, words.get("model"))
+    name = words.get("model")
+    if isinstance(asked, Understood):
+        hub = all(one.called in ("", name) for one in asked.readings)
+    line, files = command(words), _files(c, hub and name)
     data = {"version": __version__, "command": line, "setup": _plain(words), "verdict": found.verdict,
             "estimate": found.as_dict()}  # fmt: skip
     texts = {"command": line, **files, "markdown": _markdown(c, found, line), "json": json.dumps(data, indent=2) + "\n"}

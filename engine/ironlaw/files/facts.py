@@ -16,7 +16,7 @@ from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
     "config.json", "axolotl", "LLaMA-Factory", "TRL", "Trainer", "DeepSpeed", "accelerate", "command",
-    "out of memory", "nvidia-smi", "log", "safetensors", "name",
+    "out of memory", "nvidia-smi", "log", "safetensors", "name", "DeepSpeed's table",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -136,7 +136,7 @@ class Facts:
             if mine[name] != theirs[name] and not (
                 name == "gpu_memory" and abs(self.gpu_memory / other.gpu_memory - 1) < FAR  # type: ignore[operator]
             ):
-                why = "as another file says, and nothing is read until they agree or one is taken away"
+                why = "as another file says, and it is not read until they agree or one is taken away"
                 raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because=why)
         return replace(self, **theirs)  # type: ignore[arg-type]
 
@@ -198,6 +198,7 @@ class Reading:
         missing: What it leaves to another file or to the reader, in sentences.
         config: A model's `config.json`, when the text is one.
         tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
+        called: The name that it gives its model, if it may be told.
     """
 
     kind: Kind
@@ -208,3 +209,4 @@ class Reading:
     missing: tuple[str, ...] = ()
     config: Mapping[str, object] | None = None
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    called: str = ""

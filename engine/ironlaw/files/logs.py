@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import values
 from ironlaw.files.facts import Facts, Observed, Reading
 
-_NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2})?)"
+_NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2}|[kK]\b)?)"
 _SHARE = r"(-?\d+(?:\.\d+)?)%"
 LONGEST_LINE = 2000
 """Characters of a line of a log that are read."""
 _NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu {_SHARE})?")
-_LLMC = re.compile(rf"step\s+\d+/\d+ \|.*?\| {_NUMBER} ms \| {_SHARE} \w+ MFU \| {_NUMBER} tok/s")
+_LLMC = re.compile(rf"step\s+\d+(?:/\d+)? \|.*?\| {_NUMBER} ms \|(?: {_SHARE} \w+ MFU \|)? {_NUMBER} tok/s")
 _TITAN = re.compile(
     rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
 )
@@ -53,7 +53,7 @@ def read(text: str) -> Reading | None:
 
 
 def _numbers(found: Sequence[str]) -> list[float]:
-    return [float(one.replace(",", "")) for one in found]
+    return [float(one.replace(",", "").lower().replace("k", "e3")) for one in found]
 
 
 def _settled(found: Sequence[str]) -> float:
@@ -85,7 +85,7 @@ def _llmc(text: str) -> Reading | None:
         Observed(
             program="llm.c",
             step_s=_settled(step) / 1e3,
-            mfu=_share(share),
+            mfu=_share([*filter(None, share)]),
             tokens_per_s=_settled(speed),
             lines=len(lines),
         )
@@ -129,8 +129,9 @@ def _megatron(text: str) -> Reading | None:
 
 def _transformers(text: str) -> Reading | None:
     summary, bars = _SUMMARY.findall(text), _BAR.findall(text)
-    speed, speed_of_one = (_last(_TOKENS, "\n".join(lines), lambda found: found[-1:]) for lines in _rates(text))
-    allocated, reserved = (_last(one, text, lambda found: found) for one in (_AXOLOTL, _AXOLOTL_RESERVED))
+    found = [_TOKENS.findall("\n".join(lines))[-1:] for lines in _rates(text)]
+    found += [one.findall(text) for one in (_AXOLOTL, _AXOLOTL_RESERVED)]
+    speed, speed_of_one, allocated, reserved = (max(_numbers(one), default=None) for one in found)
     per_gpu = _AXOLOTL_SPEED.findall(text)
     if not (summary or bars or speed or speed_of_one or allocated or per_gpu):
         return None
@@ -176,12 +177,6 @@ def _rates(text: str) -> tuple[list[str], list[str]]:
     for line in text.splitlines():
         (summary if "train_steps_per_second" in line else steps).append(line)
     return steps, summary
-
-
-def _last(pattern: re.Pattern[str], text: str, which: Callable[[list[str]], list[str]]) -> float | None:
-    """The largest of those numbers that `which` chooses; None where there is none."""
-    chosen = which(pattern.findall(text))
-    return max(_numbers(chosen)) if chosen else None
 
 
 def _log(measured: Observed, facts: Facts | None = None) -> Reading:

@@ -8,7 +8,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Bytes
 from ironlaw.files import pastes
 from ironlaw.files.facts import Facts, Observed, Reading
-from ironlaw.hardware.driver_names import by_driver
+from ironlaw.hardware.driver_names import begun, by_driver
 
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _SIZE = r"(?<![\d.])(\d{1,18}(?:\.\d+)?)\s*(bytes|B|KiB|MiB|GiB)"
@@ -21,7 +21,7 @@ def is_out_of_memory(text: str) -> bool:
 
 def lacks_sizes(text: str) -> bool:
     """Whether a text is about memory that ran out, without the part of PyTorch's message that has the sizes."""
-    return "out of memory" in text.lower() or "outofmemoryerror" in text.lower()
+    return re.search("out ?of ?memory", text.lower()) is not None
 
 
 def out_of_memory(text: str) -> Reading:
@@ -55,6 +55,18 @@ def _size(pattern: str, text: str) -> Bytes | None:
     return round(float(found[1]) * _UNITS[found[2]]) if found else None
 
 
+_NEEDS = re.compile(r"(?s)Estimated memory needed for params.{0,99}?([1-9]\d{0,4}) nodes?, ([1-9]\d{0,2}) GPU")
+
+
+def needs(text: str) -> Reading | None:
+    """The GPUs of DeepSpeed's table of what its states need."""
+    if (found := _NEEDS.search(text)) is None:
+        return None
+    nodes, each = map(int, found.groups())
+    told = "DeepSpeed counts weights, gradients, optimizer states: no activations, logits, temporary tensors, driver."
+    return Reading("DeepSpeed's table", Facts(devices=nodes * each, nodes=nodes), missing=(told,))
+
+
 _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
 _MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB")
 
@@ -78,7 +90,8 @@ def nvidia_smi(text: str) -> Reading:
         raise EngineError("nvidia-smi", ", ".join(dict.fromkeys(names)), "GPUs of one kind")
     known = by_driver(names[0])
     used, total = max(memory)
-    missing = () if known else ("The GPU is none that the planner knows by its name: choose it.",)
+    could = " or ".join(begun(names[0])) or "none that the planner knows"
+    missing = () if known else (f"By its name the GPU is {could}: choose it.",)
     facts = Facts(gpu=known, gpu_memory=total, devices=len(names))
     # A display takes some of it too, so little use is no measurement of a training.
     measured = Observed(program="nvidia-smi", process=used) if used > 2**30 else None

@@ -97,7 +97,12 @@ def read(document: Document, dialect: Dialect) -> Reading:
     facts = Facts(**{**found, "model": values.model(name)})
     said = facts.said().keys()
     return Reading(
-        dialect.kind, facts, keys=keys, silent=frozenset(silent.keys() & said), missing=_missing(document, name, facts)
+        dialect.kind,
+        facts,
+        keys=keys,
+        silent=frozenset(silent.keys() & said),
+        missing=_missing(document, name, facts),
+        called=_called(name) if facts.model else "",
     )
 
 

@@ -38,9 +38,13 @@ def by_driver(title: str) -> str | None:
 
     `nvidia-smi` cuts a long name and ends it with dots: then the one name that begins so counts.
     """
-    title = title.strip()
-    if not title.endswith(("...", "…")):
-        return DRIVER_NAMES.get(title)
-    begun = title.rstrip(".… ")
-    found = [name for name in DRIVER_NAMES if name.startswith(begun) and name != begun]
+    found = begun(title)
     return DRIVER_NAMES[found[0]] if len(found) == 1 else None
+
+
+def begun(title: str) -> list[str]:
+    """The names that a title may be."""
+    title = title.strip()
+    cut = title.rstrip(".… ")
+    whole = not title.endswith(("...", "…"))
+    return [name for name in DRIVER_NAMES if (name == title if whole else name.startswith(cut) and name != cut)]

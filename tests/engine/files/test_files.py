@@ -293,6 +293,32 @@ def test_a_table_of_gpus_says_which_how_many_and_what_is_in_use() -> None:
     assert reading.measured.process == 13187 * MIB
 
 
+def test_a_cut_name_of_a_gpu_is_told_with_those_that_it_could_be() -> None:
+    cut = read(SMI.replace("NVIDIA A100-PCIE-40GB", "NVIDIA A100-SXM...   "))
+    assert cut.facts.gpu is None
+    assert cut.missing == ("By its name the GPU is NVIDIA A100-SXM4-40GB or NVIDIA A100-SXM4-80GB: choose it.",)
+    unknown = read(SMI.replace("NVIDIA A100-PCIE-40GB", "NVIDIA Q100-PCIE-40GB"))
+    assert unknown.missing == ("By its name the GPU is none that the planner knows: choose it.",)
+
+
+NEEDS = """Estimated memory needed for params, optim states and gradients for a:
+HW: Setup with {nodes}, 4 GPUs per node.
+SW: Model with 1314M total params, 128M largest layer params.
+  per CPU  |  per GPU |   Options
+   33.06GB |   0.48GB | offload_param=cpu , offload_optimizer=cpu , zero_init=1
+   33.06GB |   2.93GB | offload_param=none, offload_optimizer=cpu , zero_init=0
+"""
+"""What DeepSpeed's `estimate_zero3_model_states_mem_needs_all_live` prints."""
+
+
+@pytest.mark.parametrize(("nodes", "devices"), [("1 node", 4), ("2 nodes", 8)])
+def test_deepspeeds_table_of_needs_gives_its_gpus_and_is_told_what_it_counts(nodes: str, devices: int) -> None:
+    reading = read(NEEDS.format(nodes=nodes))
+    assert reading.kind == "DeepSpeed's table"
+    assert reading.facts == Facts(devices=devices, nodes=int(nodes[0]))
+    assert "weights, gradients, optimizer states: no activations, logits, temporary tensors" in reading.missing[0]
+
+
 LOGS: dict[str, str] = json.loads(Path(__file__).with_name("logs.json").read_text("utf-8"))
 """Lines of karpathy/nanoGPT #178, #466; karpathy/llm.c #796; pytorch/torchtitan #2389; NVIDIA/Megatron-LM #756;
 axolotl-ai-cloud/axolotl #3196, #592; saforem2/ezpz, docs/examples/hf-trainer/comparison.md (24 devices). The browser
@@ -316,6 +342,21 @@ def test_the_log_of_each_program_gives_its_times_and_bytes(program: str) -> None
     found = asdict(measured)
     for name, value in MEASURED[program].items():
         assert found[name] == (None if value is None else pytest.approx(value)), name
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "speed"),
+    [
+        ("step 100 | loss 2.1 | 1,250 ms | 26k tok/s", 1.25, 26_000),
+        ("step   61/74 | loss 3.2 (+nanz)| lr 3.00e-04 | 19,250.33 ms | 33.5% bf16 MFU | 1,702 tok/s", 19.25033, 1702),
+        ("step 7/74 | loss 3.2 | 19250.33 ms | 1.7K tok/s", 19.25033, 1700),
+    ],
+)
+def test_thousands_are_read_with_commas_and_with_a_k(line: str, step: float, speed: float) -> None:
+    measured = read(line).measured
+    assert measured is not None
+    assert measured.step_s == pytest.approx(step)
+    assert measured.tokens_per_s == pytest.approx(speed)
 
 
 def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
@@ -352,6 +393,16 @@ def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
             "load_in_8bit True is not allowed with adapter qlora",
         ),
         ("hello", "of no known kind"),
+        ("{}", "of no known kind"),
+        (
+            "base_model: a/b\n  adapter: lora\nmicro_batch_size: 2\n",
+            "broken YAML: in line 2, column 10, mapping values",
+        ),
+        (
+            "distributed_type: FSDP\nfsdp_config:\n    a: 1\n  b: 2\n",
+            "broken YAML: in line 4, column 3, expected <block",
+        ),
+        ("hello:\n  to: you\n and: me\n", "of no known kind"),
         ("{" * 100_000, "this is broken JSON: in line 1, column 2, a name in double quotes is expected"),
         ('{\n  "hidden_size": 4096\n  "heads": 32}', "broken JSON: in line 3, column 3, a comma or a closing bracket"),
         ('{"zero_optimization": {"stage": 3}', "broken JSON: in line 1, column 35, a comma or a closing bracket"),
@@ -373,7 +424,7 @@ def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
         ('{"zero_optimization": {"stage": 7}}', "allowed: 0, 1, 2, 3"),
         ("torchrun --nproc_per_node x train.py", "nproc-per-node 'x' is not allowed"),
         ("torchrun 'train.py", "with pairs of quotation marks"),
-        ("!!python/object/apply:os.system ['ls']\nmicro_batch_size: 1", "of no known kind"),
+        ("!!python/object/apply:os.system ['ls']\nmicro_batch_size: 1", "broken YAML: in line 2, column 1, expected"),
     ],
 )
 def test_a_text_that_says_nothing_or_too_much_is_refused_in_one_line(text: str, told: str) -> None:

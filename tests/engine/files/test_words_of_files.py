@@ -48,7 +48,7 @@ def test_a_choice_counts_before_a_file_and_files_may_not_contradict_each_other()
     assert words(RUN, sequence=512, batch=8).words["batch"] == 8
     with pytest.raises(
         EngineError,
-        match=r"^micro batch 4 is not allowed, as another file says, and nothing is read until .*; allowed: 2$",
+        match=r"^micro batch 4 is not allowed, as another file says, and it is not read until .*; allowed: 2$",
     ):
         words(RUN, RUN.replace("size: 2", "size: 4"))
 

@@ -105,6 +105,10 @@ def test_a_llama_answers_as_the_shape_of_that_name() -> None:
     ("config", "message"),
     [
         ({"model_type": "mamba2"}, "model_type 'mamba2' is unknown"),
+        ({"model_type": "gpt_neo"}, "model_type 'gpt_neo' is unknown; allowed: deepseek_v2"),
+        ({"model_type": "opt"}, "model_type 'opt' is unknown; allowed: deepseek_v2"),
+        ({"model_type": "Llama"}, "model_type 'Llama' is unknown, did you mean llama?"),
+        ({"model_type": "mixtarl"}, "model_type 'mixtarl' is unknown, did you mean mixtral?"),
         ({}, "model_type is missing; allowed: deepseek_v2,"),
         (
             {"model_type": "llama", "hidden_size": "wide"},

@@ -201,6 +201,43 @@ test("of files without a text it is said that there is nothing to read, and the 
   expect(here.host.querySelectorAll(".il-reader__texts li")).toHaveLength(1);
 });
 
+test("of several files each is taken that can be read, in whatever order, and each that cannot is named with its error", async () => {
+  const hear = vi.fn((texts: readonly string[]) => {
+    if (texts.includes("broken")) throw new Error("this is broken JSON: in line 1, column 7, a value is expected");
+    return { labels: texts.map((text) => text), controls: { model: "large" }, said: [] };
+  });
+  const here = desk(async () => null);
+  here.tell = async (what, texts) => (what === "hear" ? hear(texts) : { next: null });
+  here.set = (controls) => void Object.assign(here.at, controls);
+  const around = new Around(here);
+  const problem = (): string | undefined => here.host.querySelector('[data-slot="reader"] .il-problem')?.textContent ?? undefined;
+  const texts = (): (string | null)[] => [...here.host.querySelectorAll(".il-reader__texts li")].map((one) => one.textContent);
+  const drop = (...files: File[]): void => {
+    here.host.dispatchEvent(Object.assign(new Event("drop"), { dataTransfer: { types: ["Files"], files, getData: () => "" } }));
+  };
+  const [good, other, bad] = [new File(["a model"], "config.json"), new File(["a log"], "train.log"), new File(["broken"], "ds_config.json")];
+  for (const files of [[good, bad], [bad, good]]) {
+    here.at.model = "small";
+    drop(...files);
+    await vi.waitFor(() => expect(texts()).toEqual(["a model ×"]));
+    expect(problem()).toBe("ds_config.json: this is broken JSON: in line 1, column 7, a value is expected.");
+    expect([here.at.model, here.host.hasAttribute("data-unread")]).toEqual(["large", true]);
+    around.clear();
+  }
+  hear.mockClear();
+  drop(good, other);
+  await vi.waitFor(() => expect(texts()).toEqual(["a model ×", "a log ×"]));
+  expect([problem(), hear.mock.calls.length]).toEqual(["", 1]);
+  around.clear();
+  drop(new File(["short"], "a.safetensors"), bad, good);
+  await vi.waitFor(() => expect(texts()).toEqual(["a model ×"]));
+  expect(problem()).toMatch(/^a\.safetensors cannot be read: .* ds_config\.json: this is broken/);
+  around.clear();
+  drop(...Array.from({ length: 9 }, (_, index) => new File([`text ${index}`], `${index}.log`)));
+  await vi.waitFor(() => expect(texts()).toHaveLength(8));
+  expect(problem()).toBe("8.log: At most 8 texts are read together: take one away first.");
+});
+
 test("the text to post carries the link of its plan", async () => {
   const here = desk(async () => null);
   here.host.insertAdjacentHTML("beforeend", '<details data-slot="exports" open></details>');
@@ -329,7 +366,7 @@ test("what was told of a text says so once the settings have changed, and no mor
   expect(stale()).toBe(false);
   here.at.flash = false;
   expect(stale()).toBe(true);
-  expect(since.textContent).toContain("have changed since");
+  expect(since.textContent).toBe("Before you moved the settings, when this was read:");
   here.at.flash = true;
   expect(stale()).toBe(false);
 });

@@ -15,6 +15,15 @@ interface Text {
   text: string;
 }
 
+/** What a reader gives: a file's name and text, or a pasted text without a name. */
+interface Given {
+  name: string;
+  text: string;
+}
+
+/** Why something was not read, with the name of its file where it has one. */
+const unread = ({ name }: Given, why: string): string => (name ? `${name}: ${why.replace(/[.]?$/, ".")}` : why);
+
 /** The text of a file, of a long one its end; of a safetensors file the header alone, whose length its first eight bytes say. */
 export async function textOf(file: File): Promise<string> {
   if (!file.name.endsWith(".safetensors")) return file.slice(Math.max(0, file.size - MOST_CHARACTERS)).text();
@@ -34,7 +43,7 @@ export class Reader {
   readonly #changes: HTMLElement;
   /** Beside the verdict while a text was not read: what stands there is without it. */
   readonly #unread = h("p", { class: "il-reader__unread", hidden: true }, "This is not the last word: a text that you gave could not be read, and the answer is without it.");
-  readonly #since = h("p", { hidden: true }, "The settings have changed since. This is of when it was read:");
+  readonly #since = h("p", { hidden: true }, "Before you moved the settings, when this was read:");
   #texts: Text[] = [];
   /** Where the controls stood when it was read. */
   #stood: State["controls"] | null = null;
@@ -81,7 +90,7 @@ export class Reader {
 
   #readBox(): void {
     const text = this.#box.value;
-    void this.#add([text]).then((read) => {
+    void this.#paste(text).then((read) => {
       // What was pasted while Python read stays, and what could not be read comes back.
       if (read && this.#box.value === text) this.#box.value = "";
       if (!read && !this.#box.value) this.#box.value = text;
@@ -94,18 +103,24 @@ export class Reader {
     await this.#open(files);
   }
 
+  /** Each file that can be read is taken; of each other one it is said why it cannot. */
   async #open(files: readonly File[]): Promise<void> {
-    try {
-      const taken = files.slice(0, MOST_TEXTS);
-      const texts = await Promise.all(taken.map(textOf));
-      const empty = taken.filter((_, index) => !texts[index]?.trim()).map(({ name }) => name);
-      await this.#add(texts);
-      if (empty.length && !this.#problem.textContent) setText(this.#problem, `There is nothing to read in ${empty.join(", ")}.`);
-    } catch (error) {
-      if (error instanceof RangeError) this.#refuse(error.message);
-      else if (error instanceof DOMException) this.#refuse("A file could not be read.");
-      else throw error;
+    const given: Given[] = [];
+    const empty: string[] = [];
+    const refused: string[] = [];
+    for (const file of files.slice(0, MOST_TEXTS)) {
+      try {
+        const text = await textOf(file);
+        if (text.trim()) given.push({ name: file.name, text });
+        else empty.push(file.name);
+      } catch (error) {
+        if (!(error instanceof RangeError || error instanceof DOMException)) throw error;
+        refused.push(error instanceof RangeError ? error.message : `${file.name} could not be read.`);
+      }
     }
+    given.push(...files.slice(MOST_TEXTS).map(({ name }) => ({ name, text: "" })));
+    if (empty.length) refused.push(`There is nothing to read in ${empty.join(", ")}.`);
+    await this.#add(given, refused);
   }
 
   #takeDrops(host: HTMLElement, signal: AbortSignal): void {
@@ -126,7 +141,7 @@ export class Reader {
         event.preventDefault();
         const files = [...(event.dataTransfer?.files ?? [])];
         const text = event.dataTransfer?.getData("text/plain") ?? "";
-        void (files.length ? this.#open(files) : this.#add([text]));
+        void (files.length ? this.#open(files) : this.#paste(text));
       },
       { signal },
     );
@@ -139,33 +154,50 @@ export class Reader {
     this.#desk.host.toggleAttribute("data-unread", Boolean(why));
   }
 
-  /** Reads these texts together with those that are there. What cannot be read leaves everything as it was. */
-  async #add(texts: readonly string[]): Promise<boolean> {
-    this.#refuse("");
-    const given = texts.map((text) => text.slice(-MOST_CHARACTERS)).filter((text) => text.trim());
-    if (!given.length) return false;
-    if (this.#texts.length + given.length <= MOST_TEXTS) return this.#read([...this.#texts.map(({ text }) => text), ...given]);
-    this.#refuse(`At most ${MOST_TEXTS} texts are read together: take one away first.`);
-    return false;
+  #paste(text: string): Promise<boolean> {
+    const given = text.slice(-MOST_CHARACTERS);
+    return this.#add(given.trim() ? [{ name: "", text: given }] : []);
   }
 
-  async #read(texts: readonly string[]): Promise<boolean> {
+  /** Reads these texts together with those that are there, and says of each that cannot be read why, behind what was `refused`
+   * before. Whether all were read. */
+  async #add(given: readonly Given[], refused: readonly string[] = []): Promise<boolean> {
+    this.#refuse("");
     const cleared = this.#cleared;
-    try {
-      const heard = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
-      if (cleared !== this.#cleared) return true;
-      if (!heard) return false;
-      // A text without a label counts no more beside the others.
-      this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" })).filter(({ label }) => label);
-      this.#show(heard.said);
-      this.#desk.set(heard.controls);
-      this.#stood = this.#desk.state().controls;
+    const room = MOST_TEXTS - this.#texts.length;
+    const why = [...refused, ...given.slice(room).map((one) => unread(one, `At most ${MOST_TEXTS} texts are read together: take one away first.`))];
+    const offered = given.slice(0, room);
+    let kept = this.#texts.map(({ text }) => text);
+    let heard: Heard | null = null;
+    /** Whether an answer came: an error, or these texts beside those that are kept. */
+    const hear = async (more: readonly Given[], failed: (message: string) => void): Promise<boolean> => {
+      const texts = [...kept, ...more.map(({ text }) => text)];
+      try {
+        const answer = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
+        if (!answer) return false;
+        [kept, heard] = [texts, answer];
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        failed(error.message);
+      }
       return true;
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      this.#refuse(error.message);
-      return false;
-    }
+    };
+    let together = offered.length > 1;
+    if (together && !(await hear(offered, () => (together = false)))) return false;
+    // What cannot be read, or not beside the others, takes none of them with it.
+    if (!together) for (const one of offered) if (!(await hear([one], (message) => why.push(unread(one, message))))) return false;
+    if (cleared !== this.#cleared) return true;
+    if (heard) this.#take(kept, heard);
+    this.#refuse(why.join(" "));
+    return heard !== null && !why.length;
+  }
+
+  #take(texts: readonly string[], heard: Heard): void {
+    // A text without a label counts no more beside the others.
+    this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" })).filter(({ label }) => label);
+    this.#show(heard.said);
+    this.#desk.set(heard.controls);
+    this.#stood = this.#desk.state().controls;
   }
 
   #show(said: readonly string[]): void {
