@@ -13,7 +13,7 @@ from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, is_more, setup_of, words_of
 from docs.acts.plan.rewritten import rewrite
 from docs.acts.plan.take import read
-from docs.acts.plan.tips import BELOW, DOUBLED, OTHER, SAME, suggest
+from docs.acts.plan.tips import DOUBLED, OTHER, SAME, suggest
 from explorable.live import Choice, State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import GB, accelerator, estimate, model
@@ -296,6 +296,7 @@ def test_a_link_says_nothing_else_of_what_a_change_took_the_place_of(note: dict[
         is_more(json.dumps(note))
 
 
+BELOW = "Load the frozen weights in 16 bit (dtype: bfloat16 in TRL)"
 TRL = (
     f"model_name_or_path: {LLAMA}\ndataset_name: x\nuse_peft: true\nlora_r: 16\n"
     "per_device_train_batch_size: 1\nmax_length: 2048\nbf16: true\n"
@@ -318,6 +319,21 @@ def test_weights_that_trl_loads_in_fp32_below_adapters_are_offered_in_16_bits(
     for text in (f"{TRL}dtype: bfloat16\n", f"{TRL}load_in_4bit: true\n"):
         other = State("run", {**at(gpu=gpu).controls, **read([text], at(gpu=gpu)).controls})
         assert BELOW not in [told["title"] for told in suggested(act, other)]
+
+
+def test_frozen_weights_in_16_bits_and_another_change_come_before_more_cards(act: LoadedAct) -> None:
+    """LoRA at 4,096 tokens, evaluated with 8 at once: no single change fits one A100 of 40 GB, a pair does."""
+    text = TRL.replace("max_length: 2048", "max_seq_length: 4096").replace("train_batch_size: 1", "train_batch_size: 2")
+    text += "per_device_eval_batch_size: 8\ngradient_accumulation_steps: 8\ngradient_checkpointing: true\n"
+    state = State("run", {**at(gpu="a100-40").controls, **read([text], at(gpu="a100-40")).controls})
+    told = suggested(act, state)
+    after = State("run", {**state.controls, **told[0]["controls"]})
+    assert told[0]["title"].startswith(f"{BELOW}; ")
+    assert (told[0]["group"], after.controls["gpus"], after.controls["method"]) == (SAME, 1, "lora")
+    assert ACT.compute(after).readings["Verdict"] == "Fits"
+    assert not [one for one in told if "more cards" in one["text"] or one["controls"].get("gpus", 1) != 1]
+    assert BELOW in [one["title"] for one in told]
+    assert "+dtype: bfloat16" in rewrite([text], after)["TRL"].splitlines()
 
 
 def test_a_change_that_takes_many_times_as_long_is_not_told_in_percent(act: LoadedAct) -> None:

@@ -48,8 +48,6 @@ _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
 MOST = 8
 """Single changes that are told."""
-SHORT, BELOW = "--base-format 16-bit", "Load the frozen weights in 16 bit (dtype: bfloat16 in TRL)"
-"""Option and title of a change that programs leave to whoever knows it."""
 SAME, OTHER = "The same weights are trained", "Another method"
 """Groups of changes."""
 _LATER = 1000.0
@@ -113,7 +111,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         else:
             advised = step
     found = []
-    for one in (*_shorter(c, now, accept), *advised):
+    for one in advised:
         told = _told(one, state, now)
         # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
         if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
@@ -136,18 +134,6 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
-
-
-def _shorter(c: Setup, now: Estimate, accept: Callable[[Change], bool]) -> Iterator[Advice]:
-    """Weights below adapters in 16 bits, where a program has loaded them in FP32, as TRL does unless it is told."""
-    change = Change(SHORT, {"base_format": "16-bit"}, BELOW)
-    if c.adaptation.method != "lora" or c.adaptation.base != "fp32" or not c.precision.autocast or not accept(change):
-        return
-    then = prepare(change.apply(c))()
-    saved = now.memory_bytes.device_total - then.memory_bytes.device_total
-    factor = then.time.step_s / now.time.step_s
-    lost = "the same numbers where the checkpoint has 16 bits, as most have"
-    yield Advice(SHORT, change.words, BELOW, saved, factor, then.fits, then.verdict, lost, safe=True)
 
 
 def usual(state: live.State) -> Callable[[Change], Change]:

@@ -67,7 +67,8 @@ class Change:
 
 def changes(c: Setup) -> tuple[Change, ...]:
     """Every change to less memory that a configuration leaves open on its devices, with the same trained parameters."""
-    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c), *_evaluated(c))
+    kept = (*_kernels(c), *_formats(c), *_frozen(c), *_recomputing(c))
+    every = (*kept, *_batches(c), *_states(c), *_divided(c), *_evaluated(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
@@ -90,6 +91,14 @@ def _formats(c: Setup) -> Iterator[Change]:
     lost = "weights and states in 16 bit: an update below half the spacing of two numbers is lost"
     title = f"Keep weights and states in 16 bit ({short})"
     yield Change(f"--precision {short}", {"precision": short} | base, title, lost, safe=False)
+
+
+def _frozen(c: Setup) -> Iterator[Change]:
+    """Weights below adapters in 16 bits, where a program has loaded them in FP32, as TRL does unless it is told."""
+    if c.adaptation.method == "lora" and c.adaptation.base == "fp32" and c.precision.autocast:
+        lost = "the same numbers where the checkpoint has 16 bits, as most have"
+        title = "Load the frozen weights in 16 bit (dtype: bfloat16 in TRL)"
+        yield Change("--base-format 16-bit", {"base_format": "16-bit"}, title, lost)
 
 
 def _recomputing(c: Setup) -> Iterator[Change]:

@@ -30,7 +30,7 @@ MOST_TRIED: Count = 200
 """Configurations whose memory is counted to find a set that fits, and again as many to find that there is none."""
 SLACK: Ratio = 0.05
 """How far a set's estimated price may exceed the best found and still be tried: changes are not quite independent."""
-STATE = ("precision", "optimizer", "optimizer-in-backward", "offload", "zero", "update")
+STATE = ("precision", "base-format", "optimizer", "optimizer-in-backward", "offload", "zero", "update")
 """Knobs on what a device holds whatever the batch."""
 KEPT = ("parameters", "master", "gradients", "optimizer")
 

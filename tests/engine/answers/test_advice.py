@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ironlaw import estimate, setup
 from ironlaw.answers.advice import LEVELS, advice, elsewhere, together, ways
 from ironlaw.answers.changes import adapters, changes, more_devices, pipeline, quicker, tensor
+from ironlaw.config.changed import changed
 from ironlaw.config.checks import require_possible
 from ironlaw.core.errors import EngineError
 
@@ -134,6 +135,16 @@ def test_matrices_are_divided_where_sharding_alone_does_not_make_it_fit_and_a_st
     assert estimate(grown).verdict == "fits"
     assert grown.layout.tensor > 1
     assert grown.devices > 4
+
+
+def test_weights_below_adapters_are_loaded_in_16_bits_before_more_devices_are_taken() -> None:
+    words = {"method": "lora", "base_format": "fp32", "batch": 2, "sequence": 4096, "eval_batch": 8}
+    c = setup("llama3-8b", "a100-40", checkpointing="full", precision="amp-bf16", **words)
+    first = ways(c)[0]
+    assert first.words["base_format"] == "16-bit"
+    after = changed(c, first.words)
+    assert (estimate(after).verdict, after.devices, after.adaptation.method) == ("fits", 1, "lora")
+    assert not any("the devices" in one.gives_up for one in ways(c))
 
 
 def test_what_is_not_accepted_takes_no_place_from_what_is() -> None:
