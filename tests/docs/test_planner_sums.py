@@ -10,6 +10,7 @@ import pytest
 
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import words_of
+from docs.acts.plan.give import NAMES, exports
 from docs.acts.plan.view import EXPLAINED, PAGES
 from explorable.live import View
 from ironlaw import GB, estimate
@@ -41,6 +42,63 @@ def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None
     assert not [row for row in rows if str(row["a"]).startswith("gathered") and not str(row["c"])]
     weights = next(float(str(row["to"])) for row in view.data["bar"] if row["part"] == "parameters")
     assert weights > sum(size for row, size in zip(rows, sizes, strict=True) if "gathered" in str(row["a"])) - 1e-3
+
+
+T4 = {
+    "model": "meta-llama/Meta-Llama-3-70B", "method": "qlora", "gpu": "t4", "gpus": 8, "zero": 3, "sequence": 512,
+    "rank": 8, "accumulate": 4, "precision": "amp-fp16", "more": '{"said": {"unprepared": true}}',
+}  # fmt: skip
+"""At its fullest moment the embedding and the head are there twice: gathered, and in the buffer they came in."""
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        T4,
+        {**T4, "gpu": "h100-sxm", "accumulate": 1, "rank": 64},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "amp-bf16"},
+        {"gpus": 8, "zero": 3},
+        {"gpus": 2, "zero": 3, "method": "qlora", "more": '{"base_format": "fp32"}', "sequence": 512},
+        {"method": "qlora"},
+        {"method": "lora", "precision": "amp-bf16", "more": '{"base_format": "fp32"}'},
+    ],
+    ids=str,
+)
+def test_parts_of_the_weights_in_the_sentence_add_up_and_are_those_of_the_table_and_of_the_text_to_take_along(
+    controls: dict[str, Any],
+) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    said = f"{view.failure.excess if view.failure else ''} {view.success.what if view.success else ''}"
+    found = re.search(r"Largest, with ([\d.]+) GB: weights \((.*)\)\.", said)
+    assert found
+    told: dict[str, float] = {}
+    for size, kept, why in re.findall(r"([\d.]+) GB in (4 bits|[A-Z0-9]+)( gathered| copies)?", found[2]):
+        told[kept + why] = told.get(kept + why, 0) + float(size)
+    assert f"{found[1]} GB" == view.readings["Weights"]
+    assert sum(told.values()) == pytest.approx(float(found[1]), abs=0.05 * (len(told) + 1))
+    table: dict[str, float] = {}
+    for row in view.tables["memory"].rows:
+        name, held, how = str(row["a"]), float(str(row["b"]).replace("−", "-")), str(row["c"])
+        if not name.startswith(("parameters", "master", "gathered")):
+            continue
+        count, width, kept = re.findall(r"((?:[\d,]+ × )?[\d,]+) × ([\d.]+) B \((\w+)\)", how)[0]
+        times, _, elements = count.rpartition(" × ")
+        assert held == pytest.approx(
+            int(times or 1) * int(elements.replace(",", "")) * float(width) / GB, abs=0.0006
+        ), row  # fmt: skip
+        kept = "4 bits" if "quantized" in name or kept == "uint8" else kept.upper()
+        kept += " gathered" * name.startswith("gathered")
+        table[kept] = table.get(kept, 0) + held
+    for kept, held in table.items():
+        assert told.get(kept, 0) == pytest.approx(held, abs=0.11), kept
+    assert {kept for kept in told if "copies" not in kept} <= table.keys()
+    markdown = dict(re.findall(r"^\| ([^|]+) \| (-?[\d.,]+) \|$", exports(state)[NAMES["markdown"]], re.MULTILINE))
+    taken = sum(float(size) for name, size in markdown.items() if name.startswith("gathered"))
+    assert taken == pytest.approx(sum(held for kept, held in table.items() if "gathered" in kept), abs=0.02)
+    assert sum(float(size) for name, size in markdown.items() if "*" not in name) == pytest.approx(
+        float(view.headline.value), abs=0.11
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,11 @@ NOTED = 0.15
 """The share of a card's peak from which on logits are told of beside a larger part."""
 _LEAST = 0.05
 """GB of weights, and of a machine's own memory, from which on they are told."""
-
-
+WEIGHTS = ("parameters", "master", "casts", "gathered")
+"""Components of the ledger that are weights or copies of them."""
+PACKED = "uint8"
+"""The format in which weights of 4 bits lie in memory, two to a byte."""
+_COPIES, _GATHERED = " copies for products", " gathered"
 _UNROUNDED = (
     " of embeddings, output and norms, which QLoRA does not round",
     " of experts, embeddings, output and norms; QLoRA rounds linear layers, and experts, which transformers 5 keeps as "
@@ -37,9 +40,9 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
         sizes: GB of the parts, as the picture has them.
         fullest: The fullest moment of its step.
     """
-    largest = max(sizes, key=lambda part: sizes[part])
+    largest, weights = max(sizes, key=lambda part: sizes[part]), _weights(asked, sizes["parameters"], fullest)
     told = {
-        "parameters": f"weights ({_weights(asked)})",
+        "parameters": f"weights ({weights})",
         "gradients": "gradients, one for each weight that is trained",
         "optimizer": f"what {asked.optimizer.name} remembers of each weight that is trained",
         "activations": "activations, what blocks keep for the backward pass",
@@ -60,20 +63,34 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
             "the loss keeps several."
         )
     if asked.adaptation.quantization and largest != "parameters":
-        said += f" Weights: {_weights(asked)}."
+        said += f" Weights: {weights}."
     return said
 
 
-def _weights(asked: Setup) -> str:
-    """GB of weights by how they are kept."""
+def _weights(asked: Setup, counted: float, fullest: Peak) -> str:
+    """GB of weights by how they are kept; they add up to what is counted of them at the fullest moment."""
     found: dict[str, float] = {}
+
+    def add(kept: str, size: float) -> None:
+        found[kept] = found.get(kept, 0) + size / GB
+
     for one in training_memory(asked).tensors:
-        if one.component in ("parameters", "master", "casts", "gathered") and one.place == "device":
+        # What FSDP has gathered is there at some moments only, and then in several copies: they are among the parts.
+        if one.component in WEIGHTS and one.component in fullest.components and one.place == "device":
             kept = "4 bits" if one.part == "quantized" else one.dtype.name.upper()
-            why = {"casts": " copies for products", "gathered": " gathered"}.get(one.component, "")
+            why = {"casts": _COPIES, "gathered": _GATHERED}.get(one.component, "")
             if one.part == "frozen" and asked.adaptation.quantization:
                 why = _UNROUNDED[routing(asked.model) != "none"]
-            found[kept + why] = found.get(kept + why, 0) + one.bytes / GB
+            add(kept + why, one.bytes)
+    for part in fullest.parts:
+        if part.kind == "weights":
+            kept = "4 bits" if part.dtype == PACKED else part.dtype.upper()
+            add(kept + (_GATHERED if _GATHERED.strip() in part.name else _COPIES), part.bytes)
+    missing = sum(found.values()) - counted
+    for kept in sorted(found, key=lambda kept: _COPIES not in kept):  # of which not all may be there
+        taken = min(max(missing, 0), found[kept])
+        found[kept] -= taken
+        missing -= taken
     return ", ".join(f"{size:.1f} GB in {kept}" for kept, size in found.items() if size >= _LEAST)
 
 

@@ -18,7 +18,7 @@ from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
-from .causes import away, beyond, cause, communicators, loading, offloaded
+from .causes import WEIGHTS, away, beyond, cause, communicators, loading, offloaded
 from .choices import FORMATS, LEAN, more_of, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -36,8 +36,6 @@ PARTS = {
     "other": "Driver and buffers",
 }
 """Parts of the bar, in its order."""
-WEIGHTS = ("parameters", "master", "casts", "gathered")
-"""Components of the ledger that are weights or copies of them."""
 PART_OF = dict.fromkeys(WEIGHTS, "parameters")
 """Components whose part has another name."""
 MEMORY = "A card's memory"

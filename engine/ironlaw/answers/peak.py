@@ -8,7 +8,7 @@ operation of that moment reads and makes. The lines of this module and the compo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -18,9 +18,10 @@ from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.partitioner import compiled
-from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, is_fully_sharded
+from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, groups, is_fully_sharded
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import kept_values
+from ironlaw.memory.static import stored_formats
 from ironlaw.memory.tensors import EVALUATION, Candidate, MemoryLedger, MemoryPlan
 
 Kind = Literal["weights", "gradients", "temporary"]
@@ -46,6 +47,7 @@ class Part:
         formula: How they are counted.
         bytes: Negative where parts of components are not there at the peak.
         lacks: The components of which parts may be missing, those that are gone first; where bytes are negative.
+        dtype: The format of weights and gradients.
     """
 
     kind: Kind
@@ -53,6 +55,7 @@ class Part:
     formula: str
     bytes: Bytes
     lacks: tuple[str, ...] = ()
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +135,22 @@ def _named(c: Setup, place: int, moment: str) -> tuple[Part, ...]:
 
 def _whole(c: Setup, stage: Stage, moment: str) -> Iterator[Part]:
     whole = fully_sharded(c, stage)
+    held = dict(zip(("root", "block"), groups(c, stage), strict=True))
     for field, (kind, name) in _GATHERED.items():
         each: Bytes = getattr(whole, field)
-        if each and (size := replace(FullySharded(), **{field: each}).at(moment)):
-            dtype = c.precision.weights if kind == "weights" else c.precision.gradients
-            count = f"{size // each} x " if size != each else ""
-            yield Part(kind, name, f"{count}{each // dtype.bytes(1):,} x {dtype.bytes(1)} B ({dtype.name})", size)
-    if moment.startswith("forward") and c.checkpointing.every and (copies := _copies(c, stage)):
+        ahead = whole.ahead if field == "block" else 0
+        if each and (times := FullySharded(**{field: each}, ahead=ahead).at(moment) // each):
+            kept = stored_formats(c, held[field]) if field in held else {c.gradients: each}
+            count = f"{times} x " if times > 1 else ""
+            for dtype, size in kept.items():
+                said = f"{count}{size // dtype.bytes(1):,} x {dtype.bytes(1)} B ({dtype.name})"
+                yield Part(kind, name, said, times * size, dtype=dtype.name)
+    # Before the first layer has run there are none.
+    through = moment.startswith("forward") and "first" not in moment
+    if through and c.checkpointing.every and (copies := _copies(c, stage)):
+        short = c.precision.compute.name
         yield Part("weights", "16-bit copies of all layers, which autocast keeps to the end of the forward pass",
-                   f"{copies // 2:,} x 2 B", copies)  # fmt: skip
+                   f"{copies // 2:,} x 2 B ({short})", copies, dtype=short)  # fmt: skip
 
 
 def _gone(c: Setup, moment: str) -> tuple[str, ...]:

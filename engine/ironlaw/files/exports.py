@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ironlaw import __version__
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 _NEGATED = ("double_quantization", "overlap")
 """Words that are true unless the command line denies them."""
-_NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
-"""Fields of an estimate's memory that are no part of what a device holds."""
-_CALLED = {"peak_balance": "temporary at the peak, less what is not alive then"}
-"""Parts whose name says too little."""
+_GONE = "not alive at the peak, less what is temporary then"
 TRL, MEGATRON, DEEPSPEED, FIRST = "-m trl.scripts.sft", "pretrain_gpt.py", "deepspeed.json", "FIRST_MACHINE"
 YOURS = {
     TRL: f"{TRL} to your script, if it takes TRL's options",
@@ -152,7 +149,7 @@ def _yaml(settings: launch.Settings, indent: str = "") -> str:
 
 def _markdown(c: Setup, found: Estimate, line: str) -> str:
     memory, seen = found.memory_bytes, found.calibrated
-    rows = [f"| {name} | {size / 1e9:,.2f} |" for name, size in parts(memory).items()]
+    rows = [f"| {name} | {size / 1e9:,.2f} |" for name, size in parts(c, memory).items()]
     passes = f"{c.batch:,} x {c.sequence:,} tokens a pass, {c.tokens:,} a step"
     what = f"{c.model.name}, {c.adaptation.method}, {passes}, {c.precision.name}, {c.optimizer.name}"
     where = f"{c.devices:,} x {c.chip.title}"
@@ -181,14 +178,16 @@ def _markdown(c: Setup, found: Estimate, line: str) -> str:
     )
 
 
-def parts(memory: MemoryBytes) -> dict[str, int]:
-    """What a device holds, by component, less what the peak does not have; it adds up to `device_total`."""
-    return dict(_held(memory))
+def parts(c: Setup, memory: MemoryBytes) -> dict[str, int]:
+    """What a device holds at the peak, by component and with what is there for a moment; they add up to all of it."""
+    from ironlaw.answers.peak import peak
 
-
-def _held(memory: MemoryBytes) -> Iterator[tuple[str, int]]:
-    for one in fields(memory):
-        size = getattr(memory, one.name)
-        if one.name not in _NOT_PARTS and size:
-            called = _CALLED.get(one.name, one.name.replace("_", " "))
-            yield called if size > 0 else "not alive at the peak, less what is temporary then", size
+    fullest = peak(c)
+    found = {name: size for name, size in fullest.components.items() if size}
+    for part in fullest.parts:
+        if part.kind != "temporary":
+            found[part.name] = found.get(part.name, 0) + part.bytes
+    left = fullest.of("temporary")
+    found["temporary at the peak, less what is not alive then" if left > 0 else _GONE] = left
+    ends = {name: getattr(memory, name) for name in ("workspace", "runtime", "context")}
+    return {name: size for name, size in (found | ends).items() if size}

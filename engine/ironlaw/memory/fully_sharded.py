@@ -92,7 +92,7 @@ def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
 
 @lru_cache(maxsize=256)
 def _fully_sharded(c: Setup, stage: Stage) -> FullySharded:
-    blocks, outside = block_held(c, stage), [h for h in stage_held(c, stage) if not _in_blocks(h)]
+    outside, blocks = groups(c, stage)
     return FullySharded(
         root=stored_bytes(c, outside),
         block=stored_bytes(c, blocks),
@@ -103,8 +103,10 @@ def _fully_sharded(c: Setup, stage: Stage) -> FullySharded:
     )
 
 
-def _in_blocks(one: Held) -> bool:
-    return one.parameter.name.startswith("blocks.")
+def groups(c: Setup, stage: Stage) -> tuple[tuple[Held, ...], tuple[Held, ...]]:
+    """The parameters of the root and of a block."""
+    outside = (one for one in stage_held(c, stage) if not one.parameter.name.startswith("blocks."))
+    return tuple(outside), block_held(c, stage)
 
 
 def _gradients(c: Setup, kept: Iterable[Held]) -> Bytes:

@@ -232,7 +232,16 @@ def _stored(c: Setup, one: Held) -> tuple[Count, DType]:
 
 def stored_bytes(c: Setup, kept: Iterable[Held]) -> Bytes:
     """Bytes of all occurrences of some parameters as they are kept and, where sharded, gathered."""
-    return sum(dtype.bytes(elements) * one.parameter.count for one in kept for elements, dtype in [_stored(c, one)])
+    return sum(stored_formats(c, kept).values())
+
+
+def stored_formats(c: Setup, kept: Iterable[Held]) -> dict[DType, Bytes]:
+    """The same by format."""
+    found: dict[DType, Bytes] = {}
+    for one in kept:
+        elements, dtype = _stored(c, one)
+        found[dtype] = found.get(dtype, 0) + dtype.bytes(elements) * one.parameter.count
+    return found
 
 
 def block_held(c: Setup, stage: Stage) -> tuple[Held, ...]:

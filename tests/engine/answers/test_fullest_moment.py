@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -35,6 +36,22 @@ def test_what_fsdp_gathers_and_reduces_is_named() -> None:
     assert named["gathered: embedding, last norm and head"].bytes == 4 * root
     assert named["gathered: embedding, last norm and head"].formula == f"{root:,} x 4 B (fp32)"
     assert named["gradient of the head, whole"].bytes == 4 * 128_256 * 4096
+
+
+def test_what_is_gathered_of_adapters_and_frozen_weights_is_told_format_by_format() -> None:
+    """The first gather has the embedding and the head twice, and the copies that autocast makes are not there yet."""
+    words = {"method": "qlora", "lora_rank": 8, "dp": 8, "zero": 3, "accumulate": 4, "checkpointing": "full"}
+    found = peak(setup("llama3-70b", "t4", sequence=512, precision="amp-fp16", base_format="16-bit", **words))
+    assert found.moment == "forward, first gather"
+    told = [(part.name, part.dtype, part.formula) for part in found.parts if part.kind == "weights"]
+    root = 2 * 128_256 * 8192 + 8192
+    assert told[0] == ("gathered: embedding, last norm and head", "fp16", f"2 x {root:,} x 2 B (fp16)")
+    assert {name for name, *_ in told[1:]} == {"gathered: a layer"}
+    assert {dtype for _, dtype, _ in told[1:]} == {"fp16", "uint8", "fp32"}
+    for part in found.parts:
+        if part.kind == "weights":
+            times, elements, width = re.findall(r"(?:(\d+) x )?([\d,]+) x (\d) B", part.formula)[0]
+            assert part.bytes == int(times or 1) * int(elements.replace(",", "")) * int(width)
 
 
 @pytest.mark.parametrize("checkpointing", ["full", "none"])
