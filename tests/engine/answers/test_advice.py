@@ -138,7 +138,7 @@ def test_matrices_are_divided_where_sharding_alone_does_not_make_it_fit_and_a_st
 
 
 def test_weights_below_adapters_are_loaded_in_16_bits_before_more_devices_are_taken() -> None:
-    words = {"method": "lora", "base_format": "fp32", "batch": 2, "sequence": 4096, "eval_batch": 8}
+    words: dict[str, Any] = {"method": "lora", "base_format": "fp32", "batch": 2, "sequence": 4096, "eval_batch": 8}
     c = setup("llama3-8b", "a100-40", checkpointing="full", precision="amp-bf16", **words)
     first = ways(c)[0]
     assert first.words["base_format"] == "16-bit"
