@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ironlaw import GB, Setup, training_memory
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import Peak
+from ironlaw.config.changed import changed
 from ironlaw.files.launch import nodes, uses_fsdp
 from ironlaw.graph.adaptation import routing
 from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR
@@ -64,7 +65,26 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
         )
     if asked.adaptation.quantization and largest != "parameters":
         said += f" Weights: {weights}."
-    return said
+    return " ".join(filter(None, (said, _prepared(asked))))
+
+
+def _prepared(asked: Setup) -> str:
+    """Why activations beside weights of 4 bits take more than with LoRA, where peft has made the rest FP32."""
+    if not asked.adaptation.quantization or asked.adaptation.base != FP32.name:
+        return ""
+    here, short = (
+        training_memory(one).bytes_by_component()["activations"] / GB
+        for one in (asked, changed(asked, {"base_format": "16-bit"}))
+    )
+    if here - short < _LEAST:
+        return ""
+    whole = asked.checkpointing.kind != "full"
+    inside = ", and so is what layers of 4 bits make of it, as they return the format that goes in" if whole else ""
+    return (
+        f"Of activations {here:.1f} GB are kept for the backward pass, and {short:.1f} GB would be if peft had made "
+        "nothing FP32: its prepare_model_for_kbit_training does so with embeddings and norms, and what goes from block "
+        f"to block is FP32 then{inside}. LoRA over weights of 16 bits has none of that."
+    )
 
 
 def _weights(asked: Setup, counted: float, fullest: Peak) -> str:

@@ -175,6 +175,8 @@ def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
         "checkpointing": "every block is recomputed" if facts.checkpointing else "nothing is recomputed",
         "compute": f"products in {str(facts.compute).upper()}",
     }
+    if facts.method in ("lora", "dora") and facts.weights == "fp32":
+        told["weights"] = "frozen weights in FP32"
     parts = [text for name, text in told.items() if name in silent]
     return [f"Not said, so as the program does by default: {', '.join(parts)}."] if parts else []
 

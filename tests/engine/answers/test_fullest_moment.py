@@ -40,7 +40,14 @@ def test_what_fsdp_gathers_and_reduces_is_named() -> None:
 
 def test_what_is_gathered_of_adapters_and_frozen_weights_is_told_format_by_format() -> None:
     """The first gather has the embedding and the head twice, and the copies that autocast makes are not there yet."""
-    words = {"method": "qlora", "lora_rank": 8, "dp": 8, "zero": 3, "accumulate": 4, "checkpointing": "full"}
+    words: dict[str, Any] = {
+        "method": "qlora",
+        "lora_rank": 8,
+        "dp": 8,
+        "zero": 3,
+        "accumulate": 4,
+        "checkpointing": "full",
+    }
     found = peak(setup("llama3-70b", "t4", sequence=512, precision="amp-fp16", base_format="16-bit", **words))
     assert found.moment == "forward, first gather"
     told = [(part.name, part.dtype, part.formula) for part in found.parts if part.kind == "weights"]

@@ -1,0 +1,53 @@
+"""The planner's reasons: what of a plan a reader takes for a mistake is said with its cause and its size."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import setup_of
+from docs.acts.plan.take import read
+from explorable.live import State, View
+from ironlaw import GB, training_memory
+from tests.docs.planner import START, at
+
+LLAMA = "meta-llama/Llama-2-7b-hf"
+TRL = (
+    "model_name_or_path: meta-llama/Llama-3.1-8B\nuse_peft: true\nlora_r: 16\nbf16: true\nmax_seq_length: 4096\n"
+    "per_device_train_batch_size: 2\ngradient_checkpointing: true\n"
+)
+
+
+def why(view: View) -> str:
+    """What is said of a verdict."""
+    return view.failure.excess if view.failure else view.success.what if view.success else ""
+
+
+@pytest.mark.parametrize(("checkpointing", "inside"), [("none", True), ("full", False)])
+def test_why_qlora_keeps_more_activations_than_lora_is_said_with_what_it_takes(
+    checkpointing: str, inside: bool
+) -> None:
+    lora, qlora = (
+        at(model=LLAMA, gpu="a100-80", sequence=8192, checkpointing=checkpointing, method=method)
+        for method in ("lora", "qlora")
+    )
+    assert "prepare_model_for_kbit_training" not in why(ACT.compute(lora))
+    view = ACT.compute(qlora)
+    found = re.search(r"Of activations ([\d.]+) GB are kept for the backward pass, and ([\d.]+) GB would be", why(view))
+    assert found
+    assert f"{found[1]} GB" == view.readings["Activations"]
+    short = State("run", {**qlora.controls, "more": '{"base_format": "16-bit"}'})
+    assert f"{training_memory(setup_of(short)).component('activations') / GB:.1f}" == found[2]
+    assert float(found[2]) < float(found[1])
+    assert ("layers of 4 bits" in why(view)) == inside
+    assert "kept for the backward pass, and" not in why(ACT.compute(short))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [(TRL, True), (f"{TRL}dtype: bfloat16\n", False), (f"{TRL}dtype: float32\n", False)]
+)
+def test_frozen_weights_in_fp32_that_no_file_asks_for_are_among_what_is_not_said(text: str, *, told: bool) -> None:
+    said = read([text], START).said
+    assert any("as the program does by default" in line and "frozen weights in FP32" in line for line in said) == told
