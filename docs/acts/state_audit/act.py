@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
+from math import isclose
 
 from explorable import live
 
@@ -185,9 +186,23 @@ def _places(written: str) -> int:
 
 def _written(amounts: Mapping[str, float], whole: float) -> dict[str, str]:
     """Parts with the same number of digits; what is shown adds up to the whole with as many."""
-    digits = _digits(amounts.values(), _places(_number(whole)))
+    digits = _digits_of_all(amounts.values(), whole)
     shown = live.adding_up(amounts, whole, digits=digits, rest="gone" if "gone" in amounts else "")
     return {part: f"{abs(amount):,.{digits}f}" for part, amount in shown.items()}
+
+
+def _digits_of_all(amounts: Collection[float], whole: float) -> int:
+    """Digits behind the point of parts and of their sum.
+
+    One more where their own roundings add up only then: a part that was moved to add up would be another number where
+    it stands alone.
+    """
+    digits = _digits(amounts, _places(_number(whole)))
+    return digits + (not _add_up(amounts, whole, digits) and _add_up(amounts, whole, digits + 1))
+
+
+def _add_up(amounts: Iterable[float], whole: float, digits: int) -> bool:
+    return isclose(sum(round(amount, digits) for amount in amounts), round(whole, digits), abs_tol=0.1 / 10**digits)
 
 
 def _shown(account: Account, size: float) -> dict[str, float]:
@@ -205,7 +220,7 @@ def _texts(account: Account, size: float) -> dict[str, str]:
 def _needed(account: Account, size: float) -> str:
     """What is needed at the peak, with as many digits as its parts are shown with."""
     need = account.need / size
-    return f"{need:,.{_digits(_shown(account, size).values(), _places(_number(need)))}f}"
+    return f"{need:,.{_digits_of_all(_shown(account, size).values(), need)}f}"
 
 
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
