@@ -27,7 +27,7 @@ PARTS = {
     "temporary": "temporary tensors",
     "driver": "the driver",
 }
-DIVIDE = "Divide what is needed by what running the finished model takes: the verdict says it."
+DIVIDE = "Divide what is needed by what running the finished model takes: Why, under the verdict, says it."
 ENGINE = ("gathered", "temporary", "driver")
 """Parts that only the engine's list of tensors has."""
 WHY = {

@@ -130,5 +130,5 @@ def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:
         return f"MFU: {100 * before.mfu:.1f} %, then {100 * after.mfu:.1f} %."
     few, more = (trained(wall, plan, str(at["rate"])) for plan, at in ((before, now), (after, then)))
     if more.kept == few.kept:
-        return "It is not enough alone."
+        return "That is not enough alone."
     return f"Trainings that reach the toy loss: {few.kept} of {len(few.runs)}, then {more.kept}."

@@ -239,7 +239,7 @@ def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
     return live.Table(
         "Everything has to hold at once. The toy loss is the mean of the last tenth of the updates, in the middle "
         "training; the last line counts the trainings that reach it.",
-        live.columns("Limit", "Now", "Allowed", "Kept"),
+        live.columns("Limit", "Now", "Asked for", "Kept"),
         [
             line("Memory", f"{_memory(plan)} %", "100 %", good=plan.need <= plan.limit),
             line("Network", f"{_busy(wall, plan)} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling),
