@@ -9,6 +9,7 @@ import pytest
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import setup_of
 from docs.acts.plan.take import read
+from docs.acts.plan.tips import UNPREPARED, suggest
 from explorable.live import State, View
 from ironlaw import GB, training_memory
 from tests.docs.planner import START, at
@@ -43,6 +44,30 @@ def test_why_qlora_keeps_more_activations_than_lora_is_said_with_what_it_takes(
     assert float(found[2]) < float(found[1])
     assert ("layers of 4 bits" in why(view)) == inside
     assert "kept for the backward pass, and" not in why(ACT.compute(short))
+
+
+def test_of_experts_the_verdict_says_first_what_4_bits_do_not_reach_and_what_to_do() -> None:
+    """Mixtral over 4 bits takes nearly twice the memory of LoRA over 16."""
+    state = at(model="mistralai/Mixtral-8x7B-v0.1", method="qlora", gpu="b200")
+    view = ACT.compute(state)
+    first = re.match(
+        r"QLoRA rounds linear layers, and experts,.*?: ([\d.]+) GB of weights stay in FP32\. (.*?)\. Some", why(view)
+    )
+    assert first
+    frozen = training_memory(setup_of(state)).bytes_by_part("parameters")["frozen"] / GB
+    assert (first[1], f"{frozen / 2:.1f} GB" in first[2]) == (f"{frozen:.1f}", True)
+    tips = {tip.title: tip for tip in suggest(state)}
+    for change in UNPREPARED:
+        tip = tips[change.title]
+        then = State("run", {**state.controls, **tip.controls})
+        saved = float(view.headline.value) - float(ACT.compute(then).headline.value)
+        assert float(tip.text.partition(" GB less")[0]) == pytest.approx(saved, abs=0.11)
+        assert ACT.compute(then).readings["Verdict"] == "Fits"
+        assert "stay in FP32" not in why(ACT.compute(then))
+    # Of a model without experts all but a little is in 4 bits.
+    other = at(method="qlora")
+    assert not why(ACT.compute(other)).startswith("QLoRA rounds")
+    assert not {change.title for change in UNPREPARED} & {tip.title for tip in suggest(other)}
 
 
 @pytest.mark.parametrize(

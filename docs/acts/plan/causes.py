@@ -27,8 +27,7 @@ PACKED = "uint8"
 _COPIES, _GATHERED = " copies for products", " gathered"
 _UNROUNDED = (
     " of embeddings, output and norms, which QLoRA does not round",
-    " of experts, embeddings, output and norms; QLoRA rounds linear layers, and experts, which transformers 5 keeps as "
-    "one tensor, are none",
+    " of experts, embeddings, output and norms",
 )
 """What stays as it is beside 4 bits, of a model without experts and of one with."""
 
@@ -66,6 +65,26 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
     if asked.adaptation.quantization and largest != "parameters":
         said += f" Weights: {weights}."
     return " ".join(filter(None, (said, _prepared(asked))))
+
+
+def experts(asked: Setup) -> str:
+    """What 4 bits do not reach of a model with experts, and what to do, before all else; nothing for other plans."""
+    if not asked.adaptation.quantization or routing(asked.model) == "none":
+        return ""
+    kept, whole = asked.base.weights, sum(
+        one.bytes for one in training_memory(asked).tensors
+        if one.component == "parameters" and one.part == "frozen" and one.place == "device"
+    ) / GB  # fmt: skip
+    said = (
+        "QLoRA rounds linear layers, and experts, which transformers 5 keeps as one tensor, are none: "
+        f"{whole:.1f} GB of weights stay in {kept.name.upper()}."
+    )
+    if kept is not FP32:
+        return said
+    return (
+        f"{said} In 16 bits they would be {whole / 2:.1f} GB: leave out peft's prepare_model_for_kbit_training, which "
+        "makes them FP32, or train LoRA over 16-bit weights."
+    )
 
 
 def _prepared(asked: Setup) -> str:

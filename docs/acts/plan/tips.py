@@ -17,6 +17,7 @@ from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 from ironlaw.config.choices import buffers
 from ironlaw.config.resolved import DataShape
+from ironlaw.graph.adaptation import routing
 
 from .beside import taken_back
 from .causes import beyond
@@ -48,6 +49,18 @@ _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
 MOST = 8
 """Single changes that are told."""
+UNPREPARED = (
+    Change(
+        "--base-format 16-bit",
+        {"base_format": "16-bit"},
+        "Leave out peft's prepare_model_for_kbit_training: what 4 bits do not reach stays in 16",
+        "TRL calls it itself, so this takes a script of your own",
+    ),
+    Change(
+        "--method lora", {"method": "lora", "base_format": "16-bit"}, "Train adapters over weights of 16 bits (LoRA)"
+    ),
+)
+"""Ways for a model with experts, which 4 bits do not reach."""
 SAME, OTHER = "The same weights are trained", "Another method"
 """Groups of changes."""
 _LATER = 1000.0
@@ -111,7 +124,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         else:
             advised = step
     found = []
-    for one in advised:
+    for one in (*_reaching(c, now, accept), *advised):
         told = _told(one, state, now)
         # With the formats that the page gives, what is told of a plan that fits may cost more than it saves.
         if now.verdict != "fits" or (told[0].verdict == "fits" and told[0].time_factor < 1 - GAIN):
@@ -134,6 +147,20 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
+
+
+def _reaching(c: Setup, now: Estimate, accept: Callable[[Change], bool]) -> Iterator[Advice]:
+    """Ways to 16 bits for experts, which 4 bits do not reach and peft makes FP32."""
+    if not c.adaptation.quantization or c.adaptation.base != "fp32" or routing(c.model) == "none":
+        return
+    seconds = now.time.step_s
+    for one in filter(accept, UNPREPARED):
+        then = prepare(one.apply(c))()
+        saved, factor = now.memory_bytes.device_total - then.memory_bytes.device_total, then.time.step_s / seconds
+        if saved > 0:
+            yield Advice(
+                one.option, one.words, one.title, saved, factor, then.fits, then.verdict, one.gives_up, safe=True
+            )
 
 
 def usual(state: live.State) -> Callable[[Change], Change]:

@@ -18,7 +18,7 @@ from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
-from .causes import WEIGHTS, away, beyond, cause, communicators, loading, offloaded
+from .causes import WEIGHTS, away, beyond, cause, communicators, experts, loading, offloaded
 from .choices import FORMATS, LEAN, more_of, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -126,6 +126,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     open_yet = instead(state, verdict, need, room)
     failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
     success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
+    if first := "" if state.moving or open_yet else experts(asked):
+        failure = replace(failure, excess=f"{first} {failure.excess}") if failure else None
+        success = replace(success, what=f"{first} {success.what}") if success else None
     said = open_yet.title if open_yet else SAID[verdict]
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
