@@ -282,6 +282,20 @@ def test_what_a_change_took_the_place_of_is_put_back_with_it(act: LoadedAct) -> 
         assert {**moved.controls, **back["controls"]}["accumulate"] == 3
 
 
+@pytest.mark.parametrize("chosen", ["", "amp-bf16"])
+def test_a_change_of_formats_can_be_taken_back(act: LoadedAct, chosen: str) -> None:
+    state = at(method="full", gpu="a100-40", precision=chosen)
+    (change,) = [one for one in suggested(act, state) if one["controls"].get("precision") == "bf16"]
+    is_more(change["controls"]["more"])
+    then = State("run", {**state.controls, **change["controls"]})
+    (back,) = [one for one in suggested(act, then) if one["title"].startswith("Take back: formats, BF16")]
+    assert back["group"] == GROUP
+    assert {**then.controls, **back["controls"]} == state.controls
+    # A hand that has moved on since keeps what it has set.
+    moved = State("run", {**then.controls, "precision": "fp32"})
+    assert not [one for one in suggested(act, moved) if "Take back: formats" in one["title"]]
+
+
 @pytest.mark.parametrize(
     "note",
     [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from docs.acts.plan.take import read
 from docs.acts.plan.tips import UNPREPARED, suggest
 from explorable.live import State, View
 from ironlaw import GB, training_memory
+from ironlaw.answers import prepare
 from tests.docs.planner import START, at
 
 LLAMA = "meta-llama/Llama-2-7b-hf"
@@ -44,6 +47,36 @@ def test_why_qlora_keeps_more_activations_than_lora_is_said_with_what_it_takes(
     assert float(found[2]) < float(found[1])
     assert ("layers of 4 bits" in why(view)) == inside
     assert "kept for the backward pass, and" not in why(ACT.compute(short))
+
+
+def _measured(times: float, **controls: Any) -> tuple[float, str]:
+    """Seconds that a step takes more than expected, and what is said of a measured step that took them."""
+    expected = setup_of(at(**controls))
+    found = prepare(expected)().calibrated
+    assert found
+    seconds = times * found.step_s.expected
+    view = ACT.compute(at(**controls, measured=json.dumps({"step_s": seconds})))
+    return seconds - found.step_s.expected, view.tables["measured"].caption
+
+
+@pytest.mark.parametrize("times", [1.6, 3, 10])
+def test_of_a_slower_step_it_is_said_what_known_causes_explain_together_and_what_stays(times: float) -> None:
+    more, said = _measured(times, batch=2)
+    found = re.search(
+        r"Of the ([\d.]+) s more than expected they would explain ([\d.]+) s(?: together)?: (.*?)\. "
+        r"The other ([\d.]+) s stay unexplained: .* waiting for data,.* padded .* a card that others",
+        said,
+    )
+    assert found
+    whole, explained, left = (float(found[group]) for group in (1, 2, 4))
+    assert whole == pytest.approx(more, rel=0.01)
+    assert explained + left == pytest.approx(whole, rel=0.02)
+    assert found[3].lower().count("attention") == 1
+
+
+def test_a_step_inside_or_below_its_band_leaves_nothing_unexplained() -> None:
+    for times in (1.0, 0.5):
+        assert "unexplained" not in _measured(times, batch=2)[1]
 
 
 def test_of_experts_the_verdict_says_first_what_4_bits_do_not_reach_and_what_to_do() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from explorable import live
 
-from .choices import LEAN, SAID, WAS, more_of
+from .choices import FORMATS, LEAN, SAID, WAS, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
+_AS_BEFORE = "The plan is as before that change."
 _WORTH = -10_000.0
 """Behind all changes that help."""
 _TOLD = {
@@ -48,19 +49,26 @@ def told(state: live.State) -> str:
 
 
 def taken_back(state: live.State) -> Iterator[live.Suggestion]:
-    """A change for each of them that takes it away, and puts back what it took the place of."""
+    """A change for each of them that takes it away, and puts back what it took the place of; also for formats."""
     stands = more_of(state.controls)
     replaced = stands.pop(WAS, {})
+    if formats := _before(replaced.get("precision", {}), state.controls):
+        others = {word: one for word, one in replaced.items() if word != "precision"}
+        rest = {**stands, **({WAS: others} if others else {})}
+        # Where nobody had chosen any, the control says so by an empty word.
+        change = {"more": json.dumps(rest, sort_keys=True) if rest else "", "precision": formats["precision"] or ""}
+        title = f"Take back: formats, {FORMATS[str(state.controls['precision'])]}"
+        yield live.Suggestion(title, _AS_BEFORE, change, _WORTH + 1, GROUP)
     for place, (word, value) in enumerate(stands.items()):
         rest = {other: one for other, one in stands.items() if other != word}
         before = _before(replaced.get(word, {}), {**state.controls, word: value})
         if before.get(word) is not None:
             rest[word] = before[word]
-        if others := {other: one for other, one in replaced.items() if other != word and other in rest}:
+        if others := {other: one for other, one in replaced.items() if other != word and other in (*rest, "precision")}:
             rest[WAS] = others
         back = {name: one for name, one in before.items() if name != word}
         change = {"more": json.dumps(rest, sort_keys=True) if rest else "", **back}
-        text = "The plan is as before that change." if before else "The plan is as if nothing had said it."
+        text = _AS_BEFORE if before else "The plan is as if nothing had said it."
         yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
 
 

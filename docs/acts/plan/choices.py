@@ -178,7 +178,7 @@ def _is_replaced(word: str, found: object) -> bool:
     """Whether an entry of `WAS` says what a word, and controls, were before and after a change."""
     controls = {control.name for control in CONTROLS if not isinstance(control, live.Note)}
     return (
-        word in MORE
+        word in (*MORE, "precision")
         and isinstance(found, dict)
         and found.keys() <= {word, *controls}
         and all(isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in found.values())

@@ -10,9 +10,12 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GB, Setup
+from ironlaw.answers.changes import allowed
+from ironlaw.answers.estimate import prepare
+from ironlaw.config.changed import changed
 from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
-from ironlaw.files.gap import NAMES, Gap, Placed, compare
+from ironlaw.files.gap import NAMES, NOTICED, Gap, Placed, compare
 
 from .choices import READ_AT, mark_of
 
@@ -36,6 +39,11 @@ READ = {
     "in_use": ("memory of all programs", "GB", GB),
 }
 """What texts say was measured: what it is called, the unit in which it is told, and how much that is."""
+UNSEEN = (
+    "usual causes that this page cannot see are waiting for data, samples padded to more tokens than the plan has, and "
+    "a card that others use too or that slows down when hot"
+)
+"""What is said of time that no setting explains."""
 _OF_THE_PLAN = {"allocated_peak": "allocated", "device_total": "process"}
 _UNCOMPARED = ("mfu", "reserved")
 """What is told and not compared: programs count utilization in their own ways, and reserved memory has no band."""
@@ -77,7 +85,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     text = str(state.controls["measured"])
     if not text:
         return {}
-    gap, message = _gap(asked, text)
+    gap, message, known = _gap(asked, text)
     numbers = json.loads(text)
     mark = numbers.get(READ_AT)
     since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
@@ -95,7 +103,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     compared = [_compared(one) for one in gap.figures]
     compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
     tables["measured"] = live.Table(
-        f"{since}What you measured beside the plan. {gap.sentence} {gap.standing}".rstrip(),
+        f"{since}What you measured beside the plan. {' '.join(filter(None, (gap.sentence, known, gap.standing)))}",
         _words_last(live.columns("Yours", "Measured", "Expected", "Band", "")),
         compared,
     )
@@ -136,8 +144,37 @@ def _compared(one: Placed) -> dict[str, str]:
 
 
 @lru_cache(maxsize=8)
-def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...]]:
+def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...], str]:
     numbers: dict[str, Any] = json.loads(text)
     numbers.pop(READ_AT, None)
     seen = Observed(program="", **numbers)
-    return compare(asked, seen), lines(asked, seen)
+    gap = compare(asked, seen)
+    return gap, lines(asked, seen), _known(asked, gap)
+
+
+def _known(asked: Setup, gap: Gap) -> str:
+    """How much of a step's time above its band known causes explain together, and what may be behind the rest."""
+    step = next((one for one in gap.figures if one.name == "step_s"), None)
+    if step is None or step.place != "above":
+        return ""
+    titles: list[str] = []
+    words: dict[str, Any] = {}
+    explained, missing = 0.0, step.measured - step.expected
+    for one in gap.differences:
+        # Of what sets the same once, and only as far as it does not take more time than was measured.
+        if one.seconds <= 0 or words.keys() & one.words.keys():
+            continue
+        slower = changed(asked, {**words, **one.words})
+        found = prepare(slower)().calibrated if allowed(slower) else None
+        took = found.step_s.expected - step.expected if found else 0.0
+        if explained < took <= missing * (1 + NOTICED):
+            titles.append(one.title)
+            words |= one.words
+            explained = took
+    left = missing - explained
+    if not titles:
+        return f"All {missing:.3g} s more than expected stay unexplained: {UNSEEN}."
+    causes = ", ".join((titles[0], *(f"{title[:1].lower()}{title[1:]}" for title in titles[1:])))
+    joint = " together" if len(titles) > 1 else ""
+    said = f"Of the {missing:.3g} s more than expected they would explain {explained:.3g} s{joint}: {causes}."
+    return f"{said} The other {left:.3g} s stay unexplained: {UNSEEN}." if left > NOTICED * missing else said

@@ -131,7 +131,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
             found.append(told)
         yield TRIED
     for place, (one, controls) in enumerate(found):
-        yield _suggestion(one, controls, len(found) - place, now.verdict)
+        yield _suggestion(one, controls, len(found) - place, now.verdict, state)
     yield from _largest(state, plan, now)
     if now.verdict == "fits":
         return
@@ -141,7 +141,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
         several = together(c, accept, usual(state), adapted=not fitting)
         if several is not None and several.option not in (one.option for one, _ in found):
             several, controls = _told(several, state, now)
-            yield _suggestion(several, controls, len(found) + 1, now.verdict)
+            yield _suggestion(several, controls, len(found) + 1, now.verdict, state)
             fitting += [several] if several.verdict == "fits" else []
     if not any(one.same_training for one in fitting) and (more := elsewhere(c, accept, usual(state))) is not None:
         yield _more_cards(*_told(more, state, now), alone=not fitting)
@@ -194,14 +194,25 @@ def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[s
     return found, controls
 
 
-def _suggestion(one: Advice, controls: dict[str, live.Value] | None, place: int, before: Verdict) -> live.Suggestion:
+def _suggestion(
+    one: Advice, controls: dict[str, live.Value] | None, place: int, before: Verdict, state: live.State
+) -> live.Suggestion:
     if controls is None:
         return live.Suggestion("", "", {}, 0.0)
+    if "precision" in controls and "precision" in one.words:
+        controls = {**controls, "more": _with_formats(controls, state)}
     # Those that make it fit come first, whatever was found when.
     worth = _WORTH[one.verdict] + place
     if before == "fits" or one.same_training:
         return live.Suggestion(one.title, sentence(one, before), controls, worth, SAME)
     return live.Suggestion(one.title, sentence(one, before), controls, worth - _LATER, OTHER)
+
+
+def _with_formats(controls: Mapping[str, live.Value], state: live.State) -> str:
+    """What stands beside the controls, with the formats of which a change takes the place, to be put back."""
+    more = more_of({**state.controls, **controls})
+    moved = {"precision": [state.controls["precision"] or None, controls["precision"]]}
+    return json.dumps({**more, WAS: {**more.get(WAS, {}), "precision": moved}}, sort_keys=True)
 
 
 def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estimate) -> Iterator[live.Suggestion]:
