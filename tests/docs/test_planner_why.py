@@ -103,6 +103,18 @@ def test_of_experts_the_verdict_says_first_what_4_bits_do_not_reach_and_what_to_
     assert not {change.title for change in UNPREPARED} & {tip.title for tip in suggest(other)}
 
 
+def test_experts_in_16_bits_and_another_change_come_before_more_cards() -> None:
+    state = at(model="mistralai/Mixtral-8x7B-v0.1", method="qlora", gpu="h200", batch=16, sequence=4096)
+    tips = sorted((tip for tip in suggest(state) if tip.title), key=lambda tip: -tip.worth)
+    assert tips[0].title.startswith(f"{UNPREPARED[0].title}; ")
+    then = State("run", {**state.controls, **tips[0].controls})
+    assert ACT.compute(then).readings["Verdict"] == "Fits"
+    saved = float(ACT.compute(state).headline.value) - float(ACT.compute(then).headline.value)
+    assert float(tips[0].text.partition(" GB less")[0]) == pytest.approx(saved, abs=0.11)
+    assert (then.controls["gpus"], then.controls["method"]) == (1, "qlora")
+    assert not [tip for tip in tips if "more cards" in tip.text]
+
+
 @pytest.mark.parametrize(
     ("text", "told"), [(TRL, True), (f"{TRL}dtype: bfloat16\n", False), (f"{TRL}dtype: float32\n", False)]
 )

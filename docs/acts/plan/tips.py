@@ -138,7 +138,7 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
     fitting = [one for one, controls in found if one.verdict == "fits" and controls]
     # Where no single change makes it fit, several together may; more cards where these train something else.
     if not any(one.same_training for one in fitting):
-        several = together(c, accept, usual(state), adapted=not fitting)
+        several = _several(c, now, accept, usual(state), adapted=not fitting)
         if several is not None and several.option not in (one.option for one, _ in found):
             several, controls = _told(several, state, now)
             yield _suggestion(several, controls, len(found) + 1, now.verdict, state)
@@ -151,16 +151,44 @@ def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
 
 def _reaching(c: Setup, now: Estimate, accept: Callable[[Change], bool]) -> Iterator[Advice]:
     """Ways to 16 bits for experts, which 4 bits do not reach and peft makes FP32."""
-    if not c.adaptation.quantization or c.adaptation.base != "fp32" or routing(c.model) == "none":
-        return
-    seconds = now.time.step_s
-    for one in filter(accept, UNPREPARED):
-        then = prepare(one.apply(c))()
-        saved, factor = now.memory_bytes.device_total - then.memory_bytes.device_total, then.time.step_s / seconds
-        if saved > 0:
-            yield Advice(
-                one.option, one.words, one.title, saved, factor, then.fits, then.verdict, one.gives_up, safe=True
-            )
+    if _is_unreached(c):
+        found = (_advice(c, now, one) for one in filter(accept, UNPREPARED))
+        yield from (one for one in found if one.saves_bytes > 0)
+
+
+def _is_unreached(c: Setup) -> bool:
+    return bool(c.adaptation.quantization) and c.adaptation.base == "fp32" and routing(c.model) != "none"
+
+
+def _advice(c: Setup, now: Estimate, one: Change) -> Advice:
+    after = one.apply(c)
+    then = prepare(after)()
+    saved = now.memory_bytes.device_total - then.memory_bytes.device_total
+    seconds = [found.time.step_s * at.devices / at.tokens for at, found in ((c, now), (after, then))]
+    factor = seconds[1] / seconds[0]
+    return Advice(one.option, one.words, one.title, saved, factor, then.fits, then.verdict, one.gives_up, safe=True)
+
+
+def _several(
+    c: Setup, now: Estimate, accept: Callable[[Change], bool], complete: Callable[[Change], Change], *, adapted: bool
+) -> Advice | None:
+    """The engine's set of changes that makes it fit, or one with experts in 16 bits, which its search does not have."""
+    found = together(c, accept, complete, adapted=adapted)
+    if not _is_unreached(c) or (found is not None and found.verdict == "fits" and found.same_training):
+        return found
+    first = UNPREPARED[0]
+
+    def joined(one: Change | Advice) -> Change:
+        lost = "; ".join(filter(None, (first.gives_up, one.gives_up)))
+        words = {**one.words, **first.words}
+        return Change(f"{first.option} {one.option}", words, f"{first.title}; {_lowered(one.title)}", lost)
+
+    more = together(first.apply(c), lambda one: accept(joined(one)), complete, adapted=False)
+    return _advice(c, now, joined(more)) if more is not None and more.verdict == "fits" else found
+
+
+def _lowered(title: str) -> str:
+    return f"{title[:1].lower()}{title[1:]}"
 
 
 def usual(state: live.State) -> Callable[[Change], Change]:
