@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
@@ -112,15 +114,22 @@ SUPERSCRIPT = 0.75
 @pytest.mark.parametrize("path", FIGURES, ids=stem)
 @pytest.mark.sampled(4)
 def test_a_phone_shows_the_letters_of_a_figure_large_enough_in_every_state(path: Path) -> None:
-    shown = drawn(path)
-    frames = shown["moving"]["frames"] if shown["moving"] else [shown]
-    small = {(size, text) for frame in frames for size, text in letters(frame["svg"]) if size < LETTERS_PX}
+    small = {(size, text) for picture in pictures(drawn(path)) for size, text in letters(picture) if size < LETTERS_PX}
     assert not small
 
 
-def letters(svg: str) -> Iterator[tuple[float, str]]:
+def pictures(shown: dict[str, Any]) -> Iterator[Element]:
+    """The picture of a figure; of one that moves that of every state, as its file has them."""
+    first = embedded(shown["svg"], "A picture.")
+    if not shown["moving"]:
+        yield first
+        return
+    for inside, _, _ in json.loads(shown["moving"]["states"]):
+        yield fromstring(f'<svg viewBox="{first.get("viewBox")}">{inside}</svg>')
+
+
+def letters(picture: Element) -> Iterator[tuple[float, str]]:
     """Each text of a picture with the size of its letters on a phone, in pixels. Exponents are left out."""
-    picture = embedded(svg, "A picture.")
     width = float(picture.get("viewBox", "").split()[2])
     sized = [
         (float(size), "".join(node.itertext()))

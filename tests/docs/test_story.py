@@ -113,9 +113,12 @@ def test_the_last_strip_splits_the_fall_of_the_bill_into_the_peak_in_use_and_the
 def test_the_home_page_counts_with_the_price_of_the_strips_and_ends_as_the_book_does(stops: list[Stop]) -> None:
     answer = respond({"figure": str(CHAPTER / "figures/iron_law_run.py"), "engine": str(ROOT / "engine")})
     assert "error" not in answer, answer
-    frames, controls = answer["moving"]["frames"], {one["name"]: one for one in answer["moving"]["controls"]}
+    states, controls = (
+        json.loads(answer["moving"]["states"]),
+        {one["name"]: one for one in answer["moving"]["controls"]},
+    )
     assert controls["price"]["default"] == controls["price"]["values"][0] == "2024"
-    shown = {share: money(frames, controls, share=share) for share in controls["share"]["values"]}
+    shown = {share: money(states, controls, share=share) for share in controls["share"]["values"]}
     assert "over $700" in shown[controls["share"]["default"]]
     assert "within $700" in shown[50]
     assert all(f"${stop.dollars / stop.hours / stop.cards:.2f} " in shown[50] for stop in stops)
@@ -132,13 +135,14 @@ def test_the_operations_of_the_home_page_have_three_digits() -> None:
     assert float(f"{found[1]}e{found[2]}") == pytest.approx(3.45e20, rel=0.002)
 
 
-def money(frames: list[dict[str, Any]], controls: dict[str, dict[str, Any]], **wanted: object) -> str:
+def money(states: list[list[Any]], controls: dict[str, dict[str, Any]], **wanted: object) -> str:
     """What the home page's instrument says of the bill, at its defaults but for `wanted`."""
     place = 0
     for name, control in controls.items():
         values = control["values"]
         place = place * len(values) + values.index(wanted.get(name, control["default"]))
-    return " ".join(frames[place]["readings"][1].values())
+    _, _, readings = states[place]
+    return " ".join(readings[1])
 
 
 def test_every_strip_moves_the_run_but_the_first_which_begins_it_and_the_last_which_ends_it(stops: list[Stop]) -> None:
