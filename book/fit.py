@@ -16,7 +16,7 @@ from explorable.measured.tables.options import OptionError, read_yaml
 from explorable.shared.errors import nearest
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
-from gpu_bench.record.load import record_files, valid
+from gpu_bench.record.load import read, record_files
 from gpu_bench.record.store import RESULTS
 
 SHOWS = ("batches", "speeds", "memory", "tokens")
@@ -58,8 +58,9 @@ def block(argument: str, text: str) -> Element:
 
 @cache
 def _records() -> Sequence[Mapping[str, Any]]:
-    """All records. What is wrong with one that is left out, the build says where it reads them."""
-    return [record for _, record in valid(record_files([RESULTS]))]
+    """All valid records. What is wrong with others, the build says where it reads them for the pages."""
+    read_all = (read(file)[0] for file in record_files([RESULTS]))
+    return [record for record in read_all if record is not None]
 
 
 def build(options: Options, records: Iterable[Mapping[str, Any]]) -> Element:

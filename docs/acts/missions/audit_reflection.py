@@ -68,14 +68,7 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
                 live.Blank(
                     "times",
                     "How many times",
-                    tuple(
-                        live.Option(
-                            name,
-                            label,
-                            "Divide what is needed by what running the finished model takes: the verdict says it.",
-                        )
-                        for name, label in LABELS.items()
-                    ),
+                    tuple(live.Option(name, label, DIVIDE) for name, label in LABELS.items()),
                 ),
                 live.Blank(
                     "part",
