@@ -120,7 +120,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
   once("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
-    await first.write("answer = 6 * 7");
+    await first.write("answer = 6 * 7; name = 'mine'");
     await browser.press("Control+Enter");
     await first.ended();
     await second.write("print(answer)");
@@ -131,9 +131,12 @@ export function snippetTests({ everywhere, once, widely, full }) {
     await browser.reload();
     await first.ready();
     await second.ready();
-    assert.equal(await first.code(), "answer = 6 * 7");
+    assert.equal(await first.code(), "answer = 6 * 7; name = 'mine'");
     assert.equal(await second.code(), "print(answer)");
     assert.equal(await second.run(), "42", "the snippet above runs first, because they share one namespace");
+    await browser.click(first.button("Reset"));
+    await second.write("print(name)");
+    assert.equal(await second.run(), "gpt2", "what the page shows above is what the code below works with");
     await browser.click(second.button("Reset"));
     assert.match(await second.code(), /training_memory/);
   });

@@ -193,6 +193,22 @@ describe("snippets", () => {
     expect(output).toBe("");
   });
 
+  test("a snippet that is forgotten runs again, and so do those below it, in their order", async () => {
+    const { client, worker } = bench();
+    const above = [snippet("first", "a = 2"), snippet("second")];
+    client.run(snippet("third"), above, ignore);
+    worker().ready();
+    for (const _ of above) worker().ran();
+    worker().ran();
+    await settle();
+    client.forget(snippet("first").page, ["first", "second", "third"]);
+    client.run(snippet("third"), [snippet("first", "a = 1"), snippet("second")], ignore);
+    expect(worker().last).toMatchObject({ name: "first", source: "a = 1" });
+    worker().ran();
+    worker().ran();
+    expect(worker().snippets).toEqual(["first", "second", "third", "first", "second", "third"]);
+  });
+
   test("a snippet above that fails does not keep this one from running", async () => {
     const { client, worker } = bench();
     client.run(snippet("second"), [snippet("first")], ignore);

@@ -149,6 +149,14 @@ export class PythonClient {
     return { outcome, stop: () => this.#stop(owner) };
   }
 
+  /** Snippets of a page that the next run of one below them runs again: what they defined is no longer what the page shows. */
+  forget(page: string, names: readonly string[]): void {
+    for (const name of names) {
+      this.#ran.get(page)?.delete(name);
+      this.#prepared.delete(snippetKey({ page, name }));
+    }
+  }
+
   /** What can stand at a place of a snippet's code. Null while Python is not ready: nobody waits for it, and nothing starts it. */
   async complete(page: string, source: string, at: number): Promise<Completed | null> {
     if (this.#status.phase !== "ready") return null;
@@ -438,6 +446,6 @@ function isJudge(body: RequestBody): boolean {
   return body.kind === "run" ? body.tests !== undefined : body.kind !== "complete";
 }
 
-function snippetKey({ page, name }: Snippet): string {
+function snippetKey({ page, name }: Pick<Snippet, "page" | "name">): string {
   return `${page}#${name}`;
 }

@@ -196,7 +196,7 @@ class SnippetPart implements Part {
   /** Runs this snippet and all below it, one after the other, until one of them fails or is stopped. */
   async #runBelow(): Promise<void> {
     this.#linked.agree();
-    const chain = ofPage(this.#host).slice(ofPage(this.#host).indexOf(this.#host));
+    const chain = fromHere(this.#host);
     for (const [count, host] of chain.entries()) {
       const ended = await pageSnippets.get(host)?.run();
       if (ended === "ran" || (ended === "failed" && isMeantToFail(host))) continue;
@@ -284,6 +284,8 @@ class SnippetPart implements Part {
 
   #reset(): void {
     if (this.#button("reset").getAttribute("aria-disabled") === "true") return;
+    // Later snippets use this one's names: as in the page again, not as the edited code left them.
+    this.#python.forget(this.#baked.page, fromHere(this.#host).map((host) => host.dataset.name ?? ""));
     if (this.#linked.shown) return this.#linked.back();
     this.#run?.stop();
     this.#text = this.#baked.source;
@@ -366,6 +368,12 @@ export const handleOf = (host: HTMLElement): Handle | undefined => pageSnippets.
 /** All snippets of the page that this one is on, in order. */
 function ofPage(host: HTMLElement): HTMLElement[] {
   return all(document, "live-snippet").filter((other) => other.dataset.page === host.dataset.page);
+}
+
+/** The snippet and all below it on its page, in order. */
+function fromHere(host: HTMLElement): HTMLElement[] {
+  const snippets = ofPage(host);
+  return snippets.slice(snippets.indexOf(host));
 }
 
 /** Whether the page shows this code for its error. */
