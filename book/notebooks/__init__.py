@@ -1,1 +1,1 @@
-"""Notebooks as pages: mkdocs-jupyter executes them, and the site's own Markdown shows them."""
+"""Notebooks as pages: executed beside the build, and shown by the site's own Markdown."""

@@ -1,15 +1,13 @@
-"""MkDocs hooks around mkdocs-jupyter: it finds and executes the notebooks, the site shows them as pages of its own.
+"""MkDocs hooks for notebooks: each is executed, beside the build, and becomes a page.
 
-mkdocs-jupyter would put JupyterLab's style sheet and scripts of other hosts into a page. So its template is replaced by
-one that hands over the executed notebook, and what a reader sees is Markdown made from it, which every other plugin
-treats like any page: its colors, its links checked, its snippets live.
+What a reader sees is Markdown made from the executed notebook, which every plugin treats like any page: its colors, its
+links checked, its snippets live.
 """
 
 from __future__ import annotations
 
-import json
 import posixpath
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -18,13 +16,14 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from mkdocs_jupyter.config import settings as jupyter_settings  # type: ignore[import-untyped]
 
 from book.notebooks import environment
 from book.notebooks.pages import Fault, faults, markdown
 from book.notebooks.source import Source, download, read
 from book.notebooks.wheel import FILE, wheel
-from explorable.shared.cache import digest, drop_broken, fingerprint, sealed
+from explorable.shared.ahead import Ahead
+from explorable.shared.cache import Cache, digest, fingerprint
+from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import Defect
 from explorable.shared.installed import everything
 from explorable.shared.locate import source_path
@@ -34,36 +33,93 @@ log = logger("notebooks")
 
 HERE = Path(__file__).parent
 STYLESHEET = "assets/notebooks/notebooks.css"
+FOLDER = "notebooks"
+"""Where notebooks lie among the documents."""
 INPUTS = ("engine/ironlaw", "gpu_bench")
 """What a notebook computes from, besides its own cells: folders beside `mkdocs.yml`."""
+_REQUEST_LIMIT_S = 1800.0
+"""Longer than the limits of a notebook's cells together; these are the kernel's."""
 
 _downloads: dict[str, bytes] = {}
 """By notebook, what was last published for download."""
-_JSON = re.compile(r"<script[^>]*>(.*)</script>", re.DOTALL)
+
+
+class Notebook(File):
+    """A Python file that becomes a page."""
+
+    def is_documentation_page(self) -> bool:
+        """Whether it becomes a page."""
+        return True
+
+
+class Executions:
+    """Notebooks executed in a child process from when the files are known, and kept.
+
+    What is kept depends on the notebook, the engine, the records and everything that is installed.
+
+    Args:
+        root: The folder of `mkdocs.yml`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._kept = root, root / ".cache/notebooks"
+        self._cache = Cache(self._kept / "executed")
+        own = (HERE / name for name in ("environment.py", "execute.py"))
+        self._version = digest(fingerprint([*(root / name for name in INPUTS), *own]), everything())
+        self._child = Child("book.notebooks.execute", _REQUEST_LIMIT_S, self._kept / "bytecode")
+        self._answers: Ahead[Path, dict[str, Any]] = Ahead(self._found)
+
+    def begin(self, paths: Iterator[Path]) -> None:
+        """Begin to execute notebooks."""
+        self._answers.begin(paths)
+
+    def answer(self, path: Path) -> dict[str, Any]:
+        """The notebook with its outputs, as `document`, or what was `lost`, and in which code `cell`."""
+        return self._answers.answer(path)
+
+    def close(self) -> None:
+        """End the child process; a later request starts it again."""
+        self._answers.end(self._child.close)
+
+    def _found(self, path: Path) -> dict[str, Any]:
+        text = path.read_text(encoding="utf-8")
+        look = environment.matplotlibrc()
+        key = digest("notebook", self._version, look, text)
+        answer: dict[str, Any] | None = self._cache.get(key)
+        if answer is None:
+            places = {"folder": str(path.parent), "root": str(self._root), "kept": str(self._kept)}
+            try:
+                answer = self._child.request({"text": text, **places, "look": look, "limit_s": environment.TIME_LIMIT_S})
+            except ChildError as error:
+                return {"lost": str(error), "cell": None}
+            assert answer is not None
+            if "document" in answer:
+                self._cache.put(key, answer, self._child.imported)
+        return answer
+
+
+_executions: list[Executions] = []
+"""Those of the build that runs."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Let mkdocs-jupyter hand over notebooks, and keep them until the engine, a record or a library changed."""
-    root, folder = _root(config), _folder(config)
-    jupyter_settings.templates_dir = str(HERE / "templates")
-    inputs = fingerprint([*(root / name for name in INPUTS), HERE / "templates", HERE / "environment.py"])
-    executed = folder / "executed" / digest(inputs, everything())
-    # mkdocs-jupyter would show a broken file of its cache as it is, or end in a traceback.
-    drop_broken(executed, "*.json")
-    _jupyter(config).config["cache_dir"] = str(executed)
+    """Offer the style sheet, and watch what notebooks compute from."""
     config.extra_css.append(STYLESHEET)
-    config.watch.extend(str(root / name) for name in ("engine/ironlaw", "gpu_bench/results"))
+    config.watch.extend(str(_root(config) / name) for name in ("engine/ironlaw", "gpu_bench/results"))
     return config
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Publish the style sheet, each notebook as a download, and the wheel that runs it."""
-    notebooks = [file for file in files if _jupyter(config).should_include(file)]
+    """Make notebooks pages, and publish the style sheet, each notebook as a download, and the wheel that runs it."""
+    found = [file for file in files if file.src_uri.startswith(f"{FOLDER}/") and file.src_uri.endswith(".py")]
+    notebooks = [_page_of(file, files, config) for file in found]
+    _end()
+    _executions.append(Executions(_root(config)))
+    _executions[0].begin(Path(str(file.abs_src_path)) for file in notebooks)
     files.append(File.generated(config, STYLESHEET, abs_src_path=str(HERE / "notebooks.css")))
-    folders = {posixpath.dirname(file.src_uri) for file in notebooks}
-    for folder in sorted(folders):
-        content = wheel(_root(config), _folder(config) / "wheels")
-        files.append(File.generated(config, posixpath.join(folder, FILE), content=content))
+    if notebooks:
+        content = wheel(_root(config), _root(config) / ".cache/notebooks/wheels")
+        files.append(File.generated(config, posixpath.join(FOLDER, FILE), content=content))
     for file in notebooks:
         # Its content is known once its page is made, before static files are written. A server that does not make the
         # page again uses the last content.
@@ -71,30 +127,45 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     return files
 
 
-# Before mkdocs-jupyter, which deletes executed notebooks that this build did not use: a server may not build all pages.
-@event_priority(100)
-def on_post_build(*, config: MkDocsConfig) -> None:
-    """Keep what was executed from the same sources."""
-    jupyter = _jupyter(config)
-    executed = Path(jupyter.config["cache_dir"])
-    jupyter._used_cache_paths.update(executed.glob("*.json"))
-    sealed(executed, "*.json")
+def _page_of(file: File, files: Files, config: MkDocsConfig) -> Notebook:
+    """The file as a page, in its place."""
+    assert file.src_dir is not None
+    page = Notebook(file.src_uri, file.src_dir, config.site_dir, config.use_directory_urls, inclusion=file.inclusion)
+    files.remove(file)
+    files.append(page)
+    return page
+
+
+def on_post_build(**_: object) -> None:
+    """Leave no process behind."""
+    _end()
+
+
+def on_build_error(**_: object) -> None:
+    """Leave no process behind."""
+    _end()
+
+
+def _end() -> None:
+    while _executions:
+        _executions.pop().close()
 
 
 # Before every other plugin, so that they see Markdown.
 @event_priority(200)
 def on_page_markdown(text: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
     """Execute a notebook, publish it as a download, and return its page."""
-    if not _jupyter(config).should_include(page.file):
+    if not isinstance(page.file, Notebook):
         return None
     path = Path(str(page.file.abs_src_path))
     try:
         source = read(path)
     except ValueError as error:
         return _failed(Defect(source_path(path, _root(config)), None, str(error)))
-    executed = _execute(page, config, files, source)
-    if executed is None:
-        return f"# {page.title}\n"
+    answer = _executions[0].answer(path)
+    if "lost" in answer:
+        return _failed(_lost(answer, source, source_path(path, _root(config))))
+    executed = answer["document"]
     found = list(faults(executed))
     for fault in found:
         _failed(_defect(fault, source, path, config))
@@ -116,37 +187,13 @@ def on_page_markdown(text: str, /, *, page: Page, config: MkDocsConfig, files: F
     return markdown(executed, _how_to_run(name, install, live=live), live=live)
 
 
-def _execute(page: Page, config: MkDocsConfig, files: Files, source: Source) -> dict[str, Any] | None:
-    """The notebook with its outputs, from mkdocs-jupyter or its cache; None when the kernel did not survive."""
-    # mkdocs-jupyter has put its own `render` on this page; without it, MkDocs renders the Markdown that we return.
-    render = vars(page).pop("render")
-    path = str(page.file.abs_src_path)
-    try:
-        with environment.active(_root(config), _folder(config)):
-            render(config, files)
-    except (RuntimeError, TimeoutError) as error:
-        _failed(_lost(str(error), source, source_path(path, _root(config))))
-        return None
-    found = _JSON.search(str(page.content))
-    assert found is not None, f"mkdocs-jupyter did not use our template for {path}"
-    executed: dict[str, Any] = json.loads(found[1])
-    return executed
-
-
-def _lost(message: str, source: Source, file: str) -> Defect:
-    """The defect of a notebook that was stopped, with the cell that the message quotes."""
-    reason = message.strip().splitlines()[0].rstrip(".")
-    number = 0
-    for line, cell in zip(source.lines, source.document["cells"], strict=True):
-        if cell["cell_type"] != "code":
-            continue
-        number += 1
-        lines = cell["source"].strip().split("\n")
-        # nbclient quotes a short cell as it is, and of a long one the list of its first lines.
-        quoted = "\n".join(lines) if len(lines) < 11 else f"{lines[:5]}"
-        if f"\n{quoted}\n" in message:
-            return Defect(file, line, f"cell {number} gives no answer: {reason}")
-    return Defect(file, None, f"the notebook gives no answer: {reason}")
+def _lost(answer: dict[str, Any], source: Source, file: str) -> Defect:
+    """The defect of a notebook that was stopped."""
+    cells, at = source.document["cells"], answer["cell"]
+    if at is None:
+        return Defect(file, None, f"the notebook gives no answer: {answer['lost']}")
+    number = sum(cell["cell_type"] == "code" for cell in cells[: at + 1])
+    return Defect(file, source.lines[at], f"cell {number} gives no answer: {answer['lost']}")
 
 
 def _defect(fault: Fault, source: Source, path: Path, config: MkDocsConfig) -> Defect:
@@ -182,13 +229,5 @@ def _ipynb(file: File) -> str:
     return f"{file.src_uri.rpartition('.')[0]}.ipynb"
 
 
-def _jupyter(config: MkDocsConfig) -> Any:
-    return config.plugins["mkdocs-jupyter"]
-
-
 def _root(config: MkDocsConfig) -> Path:
     return Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
-
-
-def _folder(config: MkDocsConfig) -> Path:
-    return _root(config) / ".cache/notebooks"

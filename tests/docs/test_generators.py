@@ -18,7 +18,7 @@ def imports_mkdocs(path: Path) -> bool:
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    return any(name.partition(".")[0] in ("mkdocs", "mkdocs_jupyter") for name in names)
+    return any(name.partition(".")[0] == "mkdocs" for name in names)
 
 
 IMPORTING = {path.relative_to(ROOT).as_posix() for path in FILES if imports_mkdocs(path)}

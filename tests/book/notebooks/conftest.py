@@ -19,8 +19,7 @@ site_url: https://example.org/book/
 theme: {{name: null, custom_dir: theme}}
 markdown_extensions: [attr_list, md_in_html, pymdownx.superfences]
 nav: [index.md, notebooks/one.py]
-plugins:
-  - mkdocs-jupyter: {{include: ["notebooks/*.py"], execute: true}}
+plugins: []
 hooks: [{ROOT / "book/notebooks/hooks.py"}]
 """
 

@@ -117,7 +117,7 @@ def test_an_endless_cell_is_stopped_and_named(site: Site, monkeypatch: pytest.Mo
 def test_a_dead_kernel_fails_the_build(site: Site) -> None:
     site.write("\nimport os\n\nos._exit(1)")
     [warning] = site.defects()
-    assert "docs/notebooks/one.py: the notebook gives no answer: Kernel died" in warning
+    assert "docs/notebooks/one.py:4: cell 1 gives no answer: Kernel died" in warning
 
 
 def test_a_plot_without_words_and_a_link_to_nowhere_fail_the_build(site: Site) -> None:
