@@ -88,8 +88,9 @@ class Executions:
         answer: dict[str, Any] | None = self._cache.get(key)
         if answer is None:
             places = {"folder": str(path.parent), "root": str(self._root), "kept": str(self._kept)}
+            asked = {"text": text, "look": look, "limit_s": environment.TIME_LIMIT_S, **places}
             try:
-                answer = self._child.request({"text": text, **places, "look": look, "limit_s": environment.TIME_LIMIT_S})
+                answer = self._child.request(asked)
             except ChildError as error:
                 return {"lost": str(error), "cell": None}
             assert answer is not None
