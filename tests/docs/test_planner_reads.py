@@ -110,6 +110,13 @@ def test_a_table_that_cuts_a_cards_name_is_called_a_table() -> None:
     assert any("the message names" in line for line in read([OUT_OF_MEMORY], START).said)
 
 
+def test_a_message_leaves_a_card_of_that_memory_that_was_chosen() -> None:
+    said = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB."
+    for card in ("h100-sxm", "a100-80"):
+        heard = read([said], State("run", {**START.controls, "gpu": card}))
+        assert heard.controls["gpu"] == card
+
+
 def test_a_pasted_file_sets_the_controls() -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls})

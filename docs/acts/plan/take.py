@@ -103,7 +103,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     more |= _loading(texts, kept)
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
-        controls |= _card(readings, said)
+        controls |= _card(readings, str(state.controls["gpu"]), said)
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
@@ -172,17 +172,18 @@ def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, 
     return {}
 
 
-def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
-    """The card whose memory a message names: the nearest of the list, as drivers count differently by a percent."""
+def _card(readings: Sequence[Reading], stands: str, said: list[str]) -> dict[str, live.Value]:
+    """The card whose memory a message names: the one that stands, or the nearest, as drivers differ by a percent."""
     telling = next((reading for reading in readings if reading.facts.gpu_memory), None)
     if telling is None or (memory := telling.facts.gpu_memory) is None:
         return {}
     away = {str(name): abs(accelerator(str(name)).memory_bytes / memory - 1) for name in _OPTIONS["gpu"]}
-    nearest = min(away, key=lambda name: away[name])
+    named = telling.kind == "nvidia-smi"
+    nearest = stands if not named and away[stands] <= FAR else min(away, key=lambda name: away[name])
     if away[nearest] > FAR:
         said.append(f"No card of the list has {memory / GIB:.2f} GiB: choose yours.")
         return {}
-    where = "table" if telling.kind == "nvidia-smi" else "message"
+    where = "table" if named else "message"
     said.append(f"{accelerator(nearest).title} has the memory that the {where} names. Is yours another? Choose it.")
     return {"gpu": nearest}
 

@@ -5,10 +5,9 @@ package holds that experience as a small statistical model with a few numbers, a
 finished prediction and a handful of words about the run, and multiplies. `tools.accuracy.calibrate` fits the numbers.
 """
 
-from ironlaw.calibration.band import Calibrated, calibrate
+from ironlaw.calibration.band import Calibrated, ReservedBand, calibrate, calibrate_reserved
 from ironlaw.calibration.coefficients import KINDS, Model, coefficients
 from ironlaw.calibration.features import Features, doublings, gpu_family, number_group
-from ironlaw.calibration.reserved import ReservedBand, calibrate_reserved
 
 __all__ = [
     "KINDS",

@@ -13,6 +13,7 @@ from ironlaw.answers.estimate import prepare
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import GB, GIB, Bytes
 from ironlaw.files.facts import Observed
+from ironlaw.files.messages import OTHERS
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.tensors import MemoryLedger
 
@@ -26,8 +27,6 @@ SHARED: Bytes = 20 * MIB
 ROUNDED = 0.005
 """A message writes two digits behind the point: so far a size may be off, as a share of what stands before them."""
 MOST_NAMED = 3
-OTHERS: Bytes = 100 * MIB
-"""Memory of other programs from which on it is told."""
 
 
 def lines(c: Setup, seen: Observed) -> tuple[Said, ...]:

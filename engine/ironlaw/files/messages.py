@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ironlaw.core.errors import EngineError
-from ironlaw.core.units import Bytes
+from ironlaw.core.units import GB, Bytes
 from ironlaw.files import pastes
 from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.hardware.driver_names import begun, by_driver
@@ -39,7 +39,7 @@ def out_of_memory(text: str) -> Reading:
         asked=_size(rf"Tried to allocate {_SIZE}", message),
         allocated=allocated,
         reserved=reserved,
-        process=_size(rf"{_SIZE} memory in use", message),
+        process=_own(message),
         free=free,
         in_use=None if total is None or free is None else total - free,
     )
@@ -50,9 +50,21 @@ def out_of_memory(text: str) -> Reading:
     )
 
 
+def _own(message: str) -> Bytes | None:
+    """The memory of the process that failed; where none is called so, as in a container, the largest."""
+    if own := _size(rf"this process has {_SIZE} memory in use", message):
+        return own
+    named = re.finditer(rf"Process \d+ has {_SIZE} memory in use", message)
+    return max(map(_bytes, named), default=None)
+
+
 def _size(pattern: str, text: str) -> Bytes | None:
     found = re.search(pattern, text)
-    return round(float(found[1]) * _UNITS[found[2]]) if found else None
+    return _bytes(found) if found else None
+
+
+def _bytes(found: re.Match[str]) -> Bytes:
+    return round(float(found[1]) * _UNITS[found[2]])
 
 
 _NEEDS = re.compile(r"(?s)Estimated memory needed for params.{0,99}?([1-9]\d{0,4}) nodes?, ([1-9]\d{0,2}) GPU")
@@ -69,6 +81,14 @@ def needs(text: str) -> Reading | None:
 
 _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
 _MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB")
+_PROCESS = re.compile(
+    r"^\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
+)
+"""The number of a GPU, a program that computes there, and its memory."""
+OTHERS: Bytes = 100 * 2**20
+"""Memory of other programs from which on it is told."""
+_TRAINS = re.compile(r"python|torchrun|accelerate|deepspeed|pt_main|ray", re.IGNORECASE)
+"""Programs that train, among those that compute."""
 
 
 def is_nvidia_smi(text: str) -> bool:
@@ -77,7 +97,7 @@ def is_nvidia_smi(text: str) -> bool:
 
 
 def nvidia_smi(text: str) -> Reading:
-    """The GPUs of a machine: which, how many, with how much memory; and what is in use of the fullest.
+    """The GPUs of a machine: which, how many, with how much memory; and what a training has of the fullest.
 
     Raises:
         EngineError: The table has no row, or GPUs of several kinds.
@@ -90,9 +110,20 @@ def nvidia_smi(text: str) -> Reading:
         raise EngineError("nvidia-smi", ", ".join(dict.fromkeys(names)), "GPUs of one kind")
     known = by_driver(names[0])
     used, total = max(memory)
+    own = _training(text)
     could = " or ".join(begun(names[0])) or "none that the planner knows"
     missing = () if known else (f"By its name the GPU is {could}: choose it.",)
+    if own and used - own > OTHERS:
+        rest = f"{(used - own) / GB:.1f} GB of the fullest card are other programs'"
+        missing = (*missing, f"Compared is the process that trains, {own / GB:.1f} GB; {rest}.")
     facts = Facts(gpu=known, gpu_memory=total, devices=len(names))
     # A display takes some of it too, so little use is no measurement of a training.
-    measured = Observed(program="nvidia-smi", process=used) if used > 2**30 else None
+    measured = Observed(program="nvidia-smi", process=own or used, in_use=used) if (own or used) > 2**30 else None
     return Reading("nvidia-smi", facts, measured, missing=missing)
+
+
+def _training(text: str) -> Bytes | None:
+    """The memory of the largest program of the table that trains; of the largest that computes where none does."""
+    found = [(name, int(size) * 2**20) for _, name, size in _PROCESS.findall(text)]
+    trains = [size for name, size in found if _TRAINS.search(name)]
+    return max(trains or [size for _, size in found], default=None)

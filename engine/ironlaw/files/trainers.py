@@ -39,6 +39,9 @@ _LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_
 _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
 EVALUATION = ("per_device_eval_batch_size", "per_gpu_eval_batch_size", "eval_batch_size")
 """Keys of the sequences that a device evaluates at once."""
+EVALUATED = 8
+"""Sequences that a device evaluates at once where nobody says how many: `transformers`' default. axolotl takes the
+training's."""
 _STRATEGIES = ("eval_strategy", "evaluation_strategy")
 _LOADERS = ("axolotl", "LLaMA-Factory")
 """Programs that leave out peft's preparation of 4 bits, or take back its FP32 (`convert_embedding_modules_dtype`), and
@@ -126,12 +129,14 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
 
 
 def _evaluation(document: Document, kind: Kind) -> Found:
-    """How many sequences are evaluated at once, and of how many batches logits are kept, where a file says so.
+    """How many sequences are evaluated at once, and of how many batches logits are kept, where a file evaluates.
 
     Who has no metrics does not ask for `eval_accumulation_steps`, after which logits leave the device.
     """
     key = _key(document, EVALUATION[0], EVALUATION[1:])
     size = values.count(key, document.get(key))
+    if size is None and kind != "axolotl" and _is_evaluated(document):
+        size = EVALUATED
     if size is None or _is_unevaluated(document):
         return {}
     kept = values.count("eval_accumulation_steps", document.get("eval_accumulation_steps"))
@@ -139,6 +144,12 @@ def _evaluation(document: Document, kind: Kind) -> Found:
         kept = None
     whole = kind in _LOADERS and not document.get("cut_cross_entropy")
     return {"eval_batch": size, "eval_kept": kept, "eval_logits": whole or None}
+
+
+def _is_evaluated(document: Document) -> bool:
+    """Whether a file asks for evaluation."""
+    strategy = next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
+    return strategy in ("steps", "epoch") or bool(values.switch("do_eval", document.get("do_eval")))
 
 
 def _is_unevaluated(document: Document) -> bool:

@@ -273,6 +273,18 @@ def test_both_wordings_of_an_out_of_memory_message_are_read() -> None:
     assert newer.measured.process == round(15.82 * GIB)
 
 
+def test_the_process_that_failed_is_told_from_others() -> None:
+    others = "Process 12345 has 20.00 GiB memory in use. "
+    own = "Including non-PyTorch memory, this process has 58.59 GiB memory in use. "
+    for in_use in (others + own, own + others, others + "Process 2670 has 58.59 GiB memory in use. "):
+        said = (
+            f"Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 MiB is free. {in_use}"
+        )
+        measured = read(f"OutOfMemoryError: CUDA out of memory. {said}").measured
+        assert measured is not None
+        assert measured.process == round(58.59 * GIB)
+
+
 # Oneflow-Inc/libai #528.
 SMI = """\
 | NVIDIA-SMI 535.146.02             Driver Version: 535.146.02   CUDA Version: 12.2     |
@@ -291,6 +303,28 @@ def test_a_table_of_gpus_says_which_how_many_and_what_is_in_use() -> None:
     assert reading.facts == Facts(gpu="a100-40-pcie", gpu_memory=40960 * MIB, devices=2)
     assert reading.measured is not None
     assert reading.measured.process == 13187 * MIB
+
+
+PROCESSES = """\
++---------------------------------------------------------------------------------------+
+|  GPU   GI   CI        PID   Type   Process name                            GPU Memory |
+|=======================================================================================|
+|    0   N/A  N/A      1201      G   /usr/lib/xorg/Xorg                          412MiB |
+|    0   N/A  N/A      9001      C   vllm                                       6120MiB |
+|    0   N/A  N/A     14250      C   .../envs/train/bin/python                  6600MiB |
+"""
+
+
+def test_what_other_programs_have_is_not_the_trainings() -> None:
+    reading = read(SMI + PROCESSES)
+    assert reading.measured is not None
+    assert (reading.measured.process, reading.measured.in_use) == (6600 * MIB, 13187 * MIB)
+    assert reading.missing == (
+        "Compared is the process that trains, 6.9 GB; 6.9 GB of the fullest card are other programs'.",
+    )
+    alone = read(SMI + PROCESSES.replace(".../envs/train/bin/python", "a.out                    "))
+    assert alone.measured is not None
+    assert alone.measured.process == 6600 * MIB
 
 
 def test_a_cut_name_of_a_gpu_is_told_with_those_that_it_could_be() -> None:
@@ -515,6 +549,10 @@ def test_a_name_that_nobody_knows_is_refused_in_a_line(text: str, why: str) -> N
         ("finetuning_type: lora\nper_device_eval_batch_size: 1\neval_accumulation_steps: 9\n"
          "prediction_loss_only: true\n", (1, None)),
         ("base_model: gpt2\nmicro_batch_size: 2\n", (None, None)),
+        # Without a number transformers takes 8, and axolotl the training's.
+        ("base_model: gpt2\nmicro_batch_size: 2\neval_strategy: steps\n", (None, None)),
+        ("torchrun train.py --bf16 --per_device_train_batch_size 1 --eval_strategy steps", (8, None)),
+        ("finetuning_type: lora\nper_device_train_batch_size: 1\ndo_eval: true\n", (8, None)),
         ("torchrun train.py --bf16 --per_device_eval_batch_size 64 --evaluation_strategy no", "64 counts for nothing"),
         ("max_length: 512\nper_device_eval_batch_size: 64\neval_strategy: no\ndo_eval: true\n", (64, None)),
         ("base_model: gpt2\nmicro_batch_size: 2\neval_batch_size: 16\nval_set_size: 0\n", "16 counts for nothing"),
