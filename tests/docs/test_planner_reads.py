@@ -110,6 +110,19 @@ def test_a_table_that_cuts_a_cards_name_is_called_a_table() -> None:
     assert any("the message names" in line for line in read([OUT_OF_MEMORY], START).said)
 
 
+def test_what_a_reader_has_moved_since_a_file_was_read_stays_when_a_log_comes() -> None:
+    first = {**START.controls, **read([AXOLOTL], START).controls}
+    moved = State("run", {**first, "batch": 4, "sequence": 8192, "gpus": 8}, stood=first)
+    heard = read([AXOLOTL, "{'train_runtime': 60.0, 'train_steps_per_second': 2.0}"], moved)
+    assert (heard.controls["batch"], heard.controls["sequence"]) == (4, 8192)
+    assert any(line.startswith("Kept as you have set it: “Sequences at once, per card: 4”") for line in heard.said)
+    # What the new text says itself counts.
+    other = read([AXOLOTL, AXOLOTL.replace("micro_batch_size: 2", "micro_batch_size: 16")], moved)
+    assert (other.controls["batch"], other.controls["sequence"]) == (16, 8192)
+    # A page in which nothing was read before has moved nothing.
+    assert read([AXOLOTL], State("run", {**START.controls, "batch": 4})).controls["batch"] == 2
+
+
 def test_a_message_leaves_a_card_of_that_memory_that_was_chosen() -> None:
     said = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB."
     for card in ("h100-sxm", "a100-80"):

@@ -21,7 +21,7 @@ from .choices import CONTROLS, FOLLOW, KEPT, LEAN, MEASURED, MORE, PASTED, READ_
 from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
-from .pasted import PLAIN, latest, replaced, standing
+from .pasted import PLAIN, labeled, latest, replaced, standing
 
 _SAME = (
     "gpu",
@@ -45,6 +45,8 @@ _OFFLOADED = ("offload_optimizer", "offload_parameters", "offload_sizes")
 """Facts of which follows what lives in a machine's own memory."""
 _LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b", re.IGNORECASE | re.MULTILINE)
 """The setting of FSDP by which one process of a machine reads the model, in a file or a command."""
+_NOTES = ("config", "same", "more", "left", "measured")
+"""Controls without a place of their own on the page."""
 _OTHER_PARTS = ("vision_config", "audio_config")
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
@@ -104,6 +106,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, str(state.controls["gpu"]), said)
+    _keep(controls, state, said)
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
@@ -115,6 +118,15 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
+
+
+def _keep(controls: dict[str, live.Value], state: live.State, said: list[str]) -> None:
+    """Keep what the reader has moved since texts were read last, where these say the same as they did then."""
+    stood = {name: value for name, value in state.stood.items() if name not in _NOTES}
+    moved = [name for name, value in stood.items() if controls.get(name) == value != state.controls[name]]
+    controls |= {name: state.controls[name] for name in moved}
+    if moved:
+        said.insert(0, f"Kept as you have set it: {', '.join(labeled(one, controls[one]) for one in moved)}.")
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:

@@ -362,10 +362,12 @@ def _memory(saved: float) -> str:
 
 
 def _pace(factor: float) -> str:
-    """How much faster or slower something is that takes so many times the time."""
+    """How much less or more time something takes that takes so many times as long."""
     if factor >= TIMES:
         return f"{factor:.3g} times as long"
-    return "as fast" if abs(factor - 1) < 0.005 else f"{abs(factor - 1):.0%} {'slower' if factor > 1 else 'faster'}"
+    return (
+        "the same time" if abs(factor - 1) < 0.005 else f"{abs(factor - 1):.0%} {'more' if factor > 1 else 'less'} time"
+    )
 
 
 def _then(verdict: Verdict, before: Verdict) -> str:

@@ -29,5 +29,6 @@ def draw() -> Drawing:
     return Drawing(
         figure,
         f"A curve that rises with the rows and then meets the peak of {peak / 1e12:,.0f} TFLOP/s. With one row the "
-        f"product reaches at most {rates[0]:.1f} TFLOP/s; between {full // 2:,} and {full:,} rows memory stops limiting it.",
+        f"product reaches at most {rates[0]:.1f} TFLOP/s; between {full // 2:,} and {full:,} rows memory stops "
+        "limiting it.",
     )

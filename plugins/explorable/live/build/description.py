@@ -40,7 +40,9 @@ def describe(loaded: LoadedAct) -> Plain:
         "drawn": plain(_drawn_by(act), "drawn"),
         # Whether a hand moves, only the page's Python is told.
         "state": {
-            name: value for name, value in mapping(plain(act.default_state(), "state")).items() if name != "moving"
+            name: value
+            for name, value in mapping(plain(act.default_state(), "state")).items()
+            if name not in ("moving", "stood")
         },
     }
 

@@ -319,6 +319,7 @@ class State:
     `moves` counts the changes of controls that led here and were not undone; 0 for an act that does not list moves.
     `moving` says that a hand moves just now: what is read and not followed, tables above all, may be left out, and a
     data set that is left out stays as it was drawn.
+    `stood` is where the controls stood when the reader's texts had been read, by name; empty where none has been.
     """
 
     context: str
@@ -329,6 +330,7 @@ class State:
     moves: int = 0
     hint: bool = False
     moving: bool = False
+    stood: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,11 @@ def state_of(act: Act, given: Mapping[str, Any]) -> State:
     if isinstance(moves, bool) or not isinstance(moves, int) or moves < 0:
         raise ValueError(f"moves cannot be {moves!r}; allowed: a whole number of at least 0")
     told = revealed and prediction is not None
-    return State(context, values, prediction, told, held, moves if act.moves else 0, hint and act.hints)
+    stood = given.get("stood") or {}
+    if not isinstance(stood, Mapping) or not stood.keys() <= controls.keys():
+        raise ValueError("where the controls stood is no list of controls")
+    stood = {name: control_value(controls[name], value) for name, value in stood.items()}
+    return State(context, values, prediction, told, held, moves if act.moves else 0, hint and act.hints, stood=stood)
 
 
 def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:

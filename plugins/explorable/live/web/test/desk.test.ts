@@ -238,6 +238,23 @@ test("of several files each is taken that can be read, in whatever order, and ea
   expect(problem()).toBe("8.log: At most 8 texts are read together: take one away first.");
 });
 
+test("who reads a text is told where the controls stood after the text before", async () => {
+  const here = desk(async () => null);
+  const stood: unknown[] = [];
+  here.tell = async (what, texts, state) => {
+    if (what === "hear") stood.push(state.stood);
+    return what === "hear" ? { labels: [...texts], controls: { model: "large" }, said: [] } : { next: null };
+  };
+  here.set = (controls) => void Object.assign(here.at, controls);
+  new Around(here);
+  for (const [count, text] of ["a file", "a log"].entries()) {
+    here.host.dispatchEvent(Object.assign(new Event("drop"), { dataTransfer: { types: ["text/plain"], files: [], getData: () => text } }));
+    await vi.waitFor(() => expect(here.host.querySelectorAll(".il-reader__texts li")).toHaveLength(count + 1));
+    here.at.flash = false;
+  }
+  expect(stood).toEqual([undefined, { model: "large", flash: true }]);
+});
+
 test("the text to post carries the link of its plan", async () => {
   const here = desk(async () => null);
   here.host.insertAdjacentHTML("beforeend", '<details data-slot="exports" open></details>');

@@ -173,7 +173,8 @@ export class Reader {
     const hear = async (more: readonly Given[], failed: (message: string) => void): Promise<boolean> => {
       const texts = [...kept, ...more.map(({ text }) => text)];
       try {
-        const answer = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
+        const state = { ...this.#desk.state(), ...(this.#stood && { stood: this.#stood }) };
+        const answer = (await this.#desk.tell("hear", texts, state)) as Heard | null;
         if (!answer) return false;
         [kept, heard] = [texts, answer];
       } catch (error) {

@@ -18,6 +18,8 @@ export interface State {
   moves: number;
   /** Whether the reader has asked for a hint here. */
   hint: boolean;
+  /** Where the controls stood when the reader's texts had been read; for reading more of them. */
+  stood?: Record<string, Value>;
 }
 
 export interface Figure {
