@@ -40,7 +40,7 @@ test("the picture has each reader's first prediction, also where it was an earli
 
 test("of words that were chosen first, the verdict on the later ones says nothing", () => {
   const earlier = { attempts: 1, first: "The chip", revealed: true };
-  const verdict = { ...account.verdict, correct: true, headline: "It is the link." };
+  const verdict = { correct: true, headline: "It is the link.", gap: { answer: 1, difference: 0, factor: 1, unit: "" } };
   const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: "link", earlier }, account: { ...account, prediction: "The link", verdict } })] };
   expect([...(playedBy([eve])[0]?.chosen ?? [])]).toEqual([["The chip", { readers: 1, correct: new Set() }]]);
 });
