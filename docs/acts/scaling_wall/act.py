@@ -261,19 +261,25 @@ def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> liv
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
         live.row("Updates shortened by clipping", f"{run.clipped}"),
-        live.row("Outcome", _outcome(trials)),
     ]
-    caption = "The middle training of the noisy quadratic model, a toy and not your network."
+    # A sentence has the whole width of a phone here; in the column of values it would push them out of sight.
+    end = _outcome(trials)
+    caption = (
+        f"The middle training of the noisy quadratic model, a toy and not your network. {end[0].upper()}{end[1:]}."
+    )
     return live.Table(caption, live.columns("What", "Value"), rows)
 
 
 def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
     rows = [
-        live.row(str(row["devices"]), f"{row['batch']:,}", f"{row['mfu']:.1f}", "" if row["fits"] else "over a limit")
+        live.row(str(row["devices"]), f"{row['batch']:,}", f"{row['mfu']:.1f}", "kept" if row["fits"] else "over")
         for row in _points(wall, setting)
     ]
     return live.Table(
-        "The other levers as they are.", live.columns("Devices", "Samples in an update", "MFU|%", "Limits"), rows
+        "The other levers as they are. The last column is about the limits of memory and network alone: neither MFU "
+        "nor the toy loss counts in it.",
+        live.columns("Devices", "Samples in an update", "MFU|%", "Memory, network"),
+        rows,
     )
 
 
