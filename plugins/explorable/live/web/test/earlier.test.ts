@@ -37,9 +37,9 @@ describe("earlier attempts", () => {
 
   it("the question before a reset says what goes, and what the ledger keeps", () => {
     expect(lostByReset(memory({}))).toBe("Your answers and settings here will be gone.");
-    const all = "Your prediction, answers and settings here will be gone. The ledger keeps your first prediction, as an earlier attempt";
+    const all = "Your prediction, answers and settings here will be gone. The ledger keeps your first prediction as an earlier attempt";
     expect(lostByReset(memory({ prediction: 3 }))).toBe(`${all}.`);
-    expect(lostByReset(memory({ prediction: 3, revealed: true, hints: 2 }))).toBe(`${all}, that you have seen the answer, and how many hints you asked for.`);
+    expect(lostByReset(memory({ prediction: 3, revealed: true, hints: 2 }))).toBe(`${all}, and that you saw the answer, and how many hints you asked for.`);
     expect(lostByReset(memory({ earlier: { attempts: 1, first: "3 GB", revealed: false } }))).toMatch(/^Your answers and .* The ledger keeps your first/);
   });
 });

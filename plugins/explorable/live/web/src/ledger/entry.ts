@@ -94,8 +94,9 @@ export function earlierOf(memory: Memory, words: (prediction: Value) => string):
 export function lostByReset({ prediction, earlier, revealed, hints }: Memory): string {
   const goes = `Your ${prediction === null ? "" : "prediction, "}answers and settings here will be gone.`;
   if (prediction === null && !earlier) return goes;
-  const seen = revealed || earlier?.revealed ? ", that you have seen the answer" : "";
-  return `${goes} The ledger keeps your first prediction, as an earlier attempt${seen}${hints ? ", and how many hints you asked for" : ""}.`;
+  const seen = revealed || earlier?.revealed;
+  const besides = [...(seen ? ["that you saw the answer"] : []), ...(hints ? ["how many hints you asked for"] : [])];
+  return `${goes} The ledger keeps ${["your first prediction as an earlier attempt", ...besides].join(", and ")}.`;
 }
 
 /** What stays of a memory that answers an earlier question of its act: what was predicted, as after a reset, and what was reached. */
