@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,18 @@ def test_whatever_limit_is_not_kept_stands_in_the_way(name: str) -> None:
         assert ("none" in right) == all(kept[row] for row in (*rows.values(), "Trainings that reach it"))
         several += len(right) > 1
     assert several
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_becomes_of_the_loss_is_no_cell_of_the_numbers_and_the_limits_say_which_they_are(name: str) -> None:
+    """The sentence pushed all values out of a phone's sight. Beside a start that explodes, "Limits" was blank."""
+    tables = walled(name)["tables"]
+    numeric = {column["key"] for column in tables["curve"]["columns"] if column["numeric"]}
+    assert max(len(row[key]) for row in tables["curve"]["rows"] for key in numeric) < 12
+    assert re.search(r"network\. The toy loss (ends at|explodes|is at) .*\.$", tables["curve"]["caption"])
+    *_, last = tables["scaling"]["columns"]
+    assert last["label"] == "Memory, network"
+    assert {row[last["key"]] for row in tables["scaling"]["rows"]} <= {"kept", "over"}
 
 
 def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:

@@ -160,6 +160,18 @@ def test_the_parts_less_what_is_not_there_at_the_peak_are_the_engines_peak(
         assert needed == f"{last:,.2f}"
 
 
+def test_the_lever_of_the_update_names_the_optimizer_whose_foreach_makes_copies(act: LoadedAct) -> None:
+    """It promised a temporary copy of each tensor for every optimizer; the engine adds none for two of the three."""
+    [update] = [control for control in act.act.controls if control.name == "update"]
+    fused, foreach = (
+        [training_memory("gpt2-xl", optimizer=name, update=update).device_total for name in OPTIMIZERS]
+        for update in ("fused", "foreach")
+    )
+    copies = {name: one < other for name, one, other in zip(OPTIMIZERS, fused, foreach, strict=True)}
+    assert copies == {"sgd": False, "momentum": False, "adam": True}
+    assert "for Adam it makes a temporary copy of each, for SGD and Momentum none" in update.help
+
+
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
 def test_memory_runs_out_exactly_where_the_peak_exceeds_what_the_device_can_give(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int

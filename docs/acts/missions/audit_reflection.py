@@ -6,8 +6,12 @@ from math import isclose
 
 from explorable import live
 
-from .facts import Account, Audit, start_of
+from .bands import read, touched
+from .facts import Account, Audit, Setting, start_of
+from .shared import number
 
+WHOLE = 1000
+"""Amounts from here on are shown without digits behind the point."""
 RANGES = {"2": (0, 2), "4": (2, 4), "8": (4, 8), "16": (8, 16), "more": (16, float("inf"))}
 """How many times what serving needs."""
 LABELS = {
@@ -48,15 +52,26 @@ def largest(account: Account) -> tuple[str, ...]:
     return tuple(part for part, size in account.parts.items() if isclose(size, most))
 
 
+def multiples(audit: Audit, setting: Setting) -> tuple[float, ...]:
+    """How many times what serving needs: in truth, in the feedback's digits, and by the amounts that are shown.
+
+    Serving is in the format in which the mission begins: that number the verdict says, and fewer bits would change it.
+    """
+    need, serving = audit.account(setting).need, audit.account(start_of(audit.levers)).serving
+    seen, least = (read(number(size / audit.unit[1], WHOLE)) for size in (need, serving))
+    return need / serving, round(need / serving, 2), seen / least
+
+
 def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
     """One sentence with two blanks, judged for the reader's present setting."""
 
     def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
-        account = audit.account(state.controls)
-        # In the format in which the mission begins: that number the verdict says, and fewer bits would change it.
-        times = account.need / audit.account(start_of(audit.levers)).serving
-        name = next(name for name, (low, high) in RANGES.items() if low <= times < high)
-        return {"times": name, "part": largest(account)}
+        times = touched(RANGES, *multiples(audit, state.controls))
+        return {"times": times, "part": largest(audit.account(state.controls))}
+
+    def told(state: live.State) -> dict[str, str]:
+        times, *_ = multiples(audit, state.controls)
+        return {"times": f"It needs {times:.2f} times as much."}
 
     used = {part for part in PARTS if part not in ENGINE or _divides(audit)}
     return (
@@ -77,6 +92,7 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
                 ),
             ),
             correct,
+            told,
         ),
     )
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from explorable import live
 
-from .facts import Race
+from .bands import read, touched
+from .facts import Race, Setting
+from .shared import number
 
+WHOLE = 100
+"""Rates from here on are shown without digits behind the point."""
 GAINS = {"nothing": (0.0, 1.05), "some": (1.05, 1.6), "twice": (1.6, float("inf"))}
 """What twice the devices are worth: from, to."""
-LABELS = {"nothing": "hardly faster", "some": "somewhat faster", "twice": "nearly twice as fast, or more"}
+LABELS = {
+    "nothing": "hardly faster: by less than 5 %",
+    "some": "somewhat faster: by 5 to 60 %",
+    "twice": "nearly twice as fast, or more: by 60 % or more",
+}
 WHY = {
     "data": "Preparing samples: it is the longest pole when the stages behind it wait for samples.",
     "bus": "What is moved or written: it is the longest pole when it works more than the other two.",
@@ -16,15 +24,25 @@ WHY = {
 }
 
 
+def gains(race: Race, setting: Setting) -> tuple[float, ...]:
+    """How many times as fast twice the devices are: in truth, in the feedback's digits, by the rates that are shown."""
+    twice = {**setting, "devices": 2 * int(setting["devices"])}
+    now, then = (race.stages(one).rate for one in (setting, twice))
+    seen, expected = (read(number(rate * race.period[0], WHOLE)) for rate in (now, then))
+    gain = then / now
+    return gain, round(gain, 2), *((expected / seen,) if seen else ())
+
+
 def reflections(race: Race) -> tuple[live.Reflection, ...]:
     """One sentence with two blanks, judged for the reader's present setting."""
 
-    def correct(state: live.State) -> dict[str, live.Value]:
-        now = race.stages(state.controls)
-        more = race.stages({**state.controls, "devices": 2 * int(state.controls["devices"])})
-        gain = more.rate / now.rate
-        worth = next(name for name, (low, high) in GAINS.items() if low <= gain < high)
-        return {"pole": now.longest, "gain": worth}
+    def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
+        worth = touched(GAINS, *gains(race, state.controls))
+        return {"pole": race.stages(state.controls).longest, "gain": worth}
+
+    def told(state: live.State) -> dict[str, str]:
+        gain, *_ = gains(race, state.controls)
+        return {"gain": f"The engine computes {gain:.2f} times the rate."}
 
     return (
         live.Reflection(
@@ -46,5 +64,6 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
                 ),
             ),
             correct,
+            told,
         ),
     )

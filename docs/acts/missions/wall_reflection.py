@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from explorable import live
 
-from .facts import Wall
+from .bands import read, touched
+from .facts import Plan, Wall
+from .shared import beyond
 from .wall_score import exceeded, trained
 
 SHARES = {"10": (0.0, 0.1), "25": (0.1, 0.25), "50": (0.25, 0.5), "more": (0.5, float("inf"))}
@@ -31,6 +33,13 @@ WHY = {
     "exploded": "A rate too high for the batch, a gradient beyond the format, or an update that nothing holds back.",
     "loss": "The same samples in fewer updates, or updates too small, leave the loss where it is.",
 }
+EXCHANGES = "That is the time of exchanges over the time of the whole step."
+
+
+def busy(wall: Wall, plan: Plan, more: int = 0) -> str:
+    """How busy the network is, in %, with so many more digits than the page shows."""
+    text = beyond(100 * plan.network, 100 * wall.ceiling, 0, kept=plan.network <= wall.ceiling)
+    return f"{100 * plan.network:.{len(text.partition('.')[2]) + more}f}" if more else text
 
 
 def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
@@ -38,14 +47,17 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
 
     def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
         plan = wall.plan(state.controls)
-        share = next(name for name, (low, high) in SHARES.items() if low <= plan.network < high)
+        share = touched(SHARES, plan.network, read(busy(wall, plan)) / 100)
         # Every limit that the table marks as not kept stands in the way.
         trials = trained(wall, plan, str(state.controls["rate"]))
         loss = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
         return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}
 
+    def told(state: live.State) -> dict[str, str]:
+        return {"network": f"The network is busy {busy(wall, wall.plan(state.controls), 1)} % of the step."}
+
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())
-    shares = tuple(live.Option(name, label, "Exchanges over the whole step.") for name, label in LABELS.items())
+    shares = tuple(live.Option(name, label, EXCHANGES) for name, label in LABELS.items())
     return (
         live.Reflection(
             "defend",
@@ -53,5 +65,6 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
             "{state}.",
             (live.Blank("network", "The network", shares), live.Blank("state", "In the way", states)),
             correct,
+            told,
         ),
     )

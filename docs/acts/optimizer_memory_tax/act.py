@@ -74,8 +74,8 @@ ACT = live.Act(
             "Update",
             tuple(live.ControlOption(*item) for item in UPDATES.items()),
             "fused",
-            "Fused works in place. Foreach, PyTorch's default, works on all tensors at once and makes a temporary copy "
-            "of each.",
+            "Fused works in place. Foreach, PyTorch's default, works on all tensors at once; for Adam it makes a "
+            "temporary copy of each, for SGD and Momentum none.",
             after_reveal=True,
         ),
         *(live.Toggle(name, label, True, group="Show", display_only=True) for name, label in TOGGLES.items()),

@@ -8,7 +8,7 @@ from explorable import live
 
 from ..missions.facts import Race, Setting, Stages, Track, start_of
 from ..missions.found import FOUND
-from ..missions.race_reflection import reflections
+from ..missions.race_reflection import WHOLE, reflections
 from ..missions.race_score import MOVES, faster, score
 from ..missions.search import NEAR
 from ..missions.shared import CLOSED, gap, number, share
@@ -21,8 +21,6 @@ SLOTS = 5
 """Places that are drawn of a queue."""
 WIDTH, GAP, LEFT = 25, 11.5, 1
 """Of the three boxes, on a stage 100 wide."""
-WHOLE = 100
-"""Rates from here on are shown without digits behind the point."""
 
 
 def act(name: str) -> live.Act:

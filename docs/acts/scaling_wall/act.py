@@ -13,7 +13,7 @@ from ..missions.found import FOUND
 from ..missions.search import NEAR
 from ..missions.shared import CLOSED, beyond, share
 from ..missions.tracks import track_of
-from ..missions.wall_reflection import reflections
+from ..missions.wall_reflection import busy, reflections
 from ..missions.wall_remedy import hint
 from ..missions.wall_score import (
     LEAST,
@@ -47,12 +47,12 @@ def act(name: str) -> live.Act:
     """The act of part 3 for the track with this name, which the page gives."""
     track = track_of(name)
     wall = track.wall
-    busy = 100 * wall.plan(start_of(wall.levers)).network
+    start = 100 * wall.plan(start_of(wall.levers)).network
     return live.Act(
         name=f"{track.name}-scaling-wall",
         title=f"{track.title} 3: The Scaling Wall",
         minutes=15,
-        situation=f"{wall.situation} The infrastructure lead: {wall.message.format(busy=busy)}",
+        situation=f"{wall.situation} The infrastructure lead: {wall.message.format(busy=start)}",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {wall.sources}"),),
         question=live.ChoiceQuestion(
             prompt=wall.ask.prompt,
@@ -102,7 +102,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
         },
         headline=live.Figure(f"MFU, target {100 * wall.target:g} %{judged}", _mfu(wall, plan), "%"),
-        summary=f"MFU {_mfu(wall, plan)} %, network busy {_busy(wall, plan)} % of the step, {_outcome(trials)}.",
+        summary=f"MFU {_mfu(wall, plan)} %, network busy {busy(wall, plan)} % of the step, {_outcome(trials)}.",
         tables={
             "curve": _loss_table(wall, plan, trials, setting),
             "scaling": _scaling_table(wall, setting),
@@ -115,7 +115,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         command=wall.command(setting),
         readings={
             "memory": f"{_memory(plan)} %",
-            "network": f"{_busy(wall, plan)} %",
+            "network": f"{busy(wall, plan)} %",
             "trainings that reach the toy loss": _reached(trials),
         },
     )
@@ -198,11 +198,6 @@ def _memory(plan: Plan) -> str:
     return beyond(100 * plan.need / plan.limit, 100, 0, kept=plan.need <= plan.limit)
 
 
-def _busy(wall: Wall, plan: Plan) -> str:
-    """How busy the network is, in %."""
-    return beyond(100 * plan.network, 100 * wall.ceiling, 0, kept=plan.network <= wall.ceiling)
-
-
 def _mfu(wall: Wall, plan: Plan) -> str:
     return beyond(100 * plan.mfu, 100 * wall.target, 1, kept=plan.mfu >= wall.target)
 
@@ -242,7 +237,7 @@ def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
         live.columns("Limit", "Now", "Asked for", "Kept"),
         [
             line("Memory", f"{_memory(plan)} %", "100 %", good=plan.need <= plan.limit),
-            line("Network", f"{_busy(wall, plan)} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling),
+            line("Network", f"{busy(wall, plan)} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling),
             line("MFU", f"{_mfu(wall, plan)} %", f"{100 * wall.target:g} %", good=plan.mfu >= wall.target),
             line("Toy loss", loss, f"{wall.loss:g}", good=final_loss(run) <= wall.loss, known=known),
             line(
@@ -266,19 +261,25 @@ def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> liv
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
         live.row("Updates shortened by clipping", f"{run.clipped}"),
-        live.row("Outcome", _outcome(trials)),
     ]
-    caption = "The middle training of the noisy quadratic model, a toy and not your network."
+    # A sentence has the whole width of a phone here; in the column of values it would push them out of sight.
+    end = _outcome(trials)
+    caption = (
+        f"The middle training of the noisy quadratic model, a toy and not your network. {end[0].upper()}{end[1:]}."
+    )
     return live.Table(caption, live.columns("What", "Value"), rows)
 
 
 def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
     rows = [
-        live.row(str(row["devices"]), f"{row['batch']:,}", f"{row['mfu']:.1f}", "" if row["fits"] else "over a limit")
+        live.row(str(row["devices"]), f"{row['batch']:,}", f"{row['mfu']:.1f}", "kept" if row["fits"] else "over")
         for row in _points(wall, setting)
     ]
     return live.Table(
-        "The other levers as they are.", live.columns("Devices", "Samples in an update", "MFU|%", "Limits"), rows
+        "The other levers as they are. The last column is about the limits of memory and network alone: neither MFU "
+        "nor the toy loss counts in it.",
+        live.columns("Devices", "Samples in an update", "MFU|%", "Memory, network"),
+        rows,
     )
 
 
@@ -287,7 +288,7 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
     few = f"{trials.kept} of {len(trials.runs)} trainings reach {wall.loss:g}; {NEEDED} are needed."
     excess = {
         "memory": f"A device needs {_memory(plan)} % of what it has.",
-        "network": f"It is busy {_busy(wall, plan)} % of the step; {100 * wall.ceiling:g} % are allowed.",
+        "network": f"It is busy {busy(wall, plan)} % of the step; {100 * wall.ceiling:g} % are allowed.",
         "mfu": f"{_mfu(wall, plan)} % of {100 * wall.target:g} %.",
         "exploded": f"{trials.exploded} of {len(trials.runs)} trainings explode. {few}",
         "loss": few,

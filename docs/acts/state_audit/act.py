@@ -8,7 +8,7 @@ from math import isclose
 
 from explorable import live
 
-from ..missions.audit_reflection import largest, reflections
+from ..missions.audit_reflection import WHOLE, largest, reflections
 from ..missions.audit_score import judged, score
 from ..missions.facts import Account, Audit, Setting, Track, position, start_of
 from ..missions.found import FOUND
@@ -36,8 +36,6 @@ LEGIBLE = 0.05
 """Share of the axis from which a segment has a name."""
 ROUNDING = 1e-6
 """Share of the need that sums of binary fractions may be off by."""
-WHOLE = 1000
-"""Amounts from here on are shown without digits behind the point."""
 
 
 def asked(audit: Audit, parts: Sequence[str] = (), size: float = 0) -> dict[str, float]:

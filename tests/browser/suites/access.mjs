@@ -95,6 +95,19 @@ export function accessTests({ once }) {
     }
     await follow(browser, server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
+    for (const scheme of /** @type {const} */ (["dark", "light"])) {
+      await chooseScheme(browser, scheme);
+      const at = await browser.of("live-ledger a[download]", (link) => {
+        link.scrollIntoView({ block: "center", behavior: "instant" });
+        const { left, top, width, height } = link.getBoundingClientRect();
+        return { x: left + width / 2, y: top + height / 2 };
+      });
+      await browser.driver.point(at.x, at.y);
+      await browser.waitFor("live-ledger a[download]:hover");
+      // Its colors change in 120 ms.
+      await new Promise((done) => setTimeout(done, 150));
+      found.push(...(await violations(browser, COLOR)).map((line) => `the ledger's Download under a pointer, ${scheme}, ${line}`));
+    }
     await browser.click(ledgerButton("Copy link"));
     await browser.waitFor('live-ledger .il-ledger__link:not([hidden])');
     const link = await browser.of('live-ledger .il-ledger__link:not([hidden])', (input) => input.value);

@@ -124,7 +124,7 @@ export function ledgerTests({ once, full }) {
     assert.equal(refused[0], "half.json: This is not JSON, so it is not a design ledger.");
     assert.match(refused[1] ?? "", /^old\.json: Its schema_version is 0; this site reads [1-9]\.$/);
     const shown = await browser.text("live-class");
-    assert.match(shown, /2 ledgers, 2 acts\..*The MFU Gap.*Median 60 %\./);
+    assert.match(shown, /2 ledgers, 2 acts\..*The MFU Gap.*Median of the first predictions: 60 %\./);
     assert.equal(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), true, "nothing is wider than the phone");
     const { name, csv } = await browser.eval(async () => {
       /** @type {HTMLAnchorElement[]} */
@@ -138,7 +138,7 @@ export function ledgerTests({ once, full }) {
       return { name: saved[0]?.download ?? "", csv: await (await fetch(saved[0]?.href ?? "")).text() };
     });
     assert.match(name, /-class.*\.csv$/);
-    assert.match(csv, /"bob","[^"]*MFU Gap","40 %","[^"]*","[^"]*","0","40 %","2",""/);
+    assert.match(csv, /"bob","[^"]*MFU Gap","40 %","[^"]*","[^"]*","0","40 %","false","2",""/);
     assert.match(csv, /"'=ada"/, "no name is taken for a formula");
   });
 

@@ -229,6 +229,7 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
         ),
         (with_reflection(correct=lambda state: {"size": (), "reason": "a"}), "the right answer for 'size' is missing"),
         (with_reflection(correct=lambda state: {"size": 1}), "answers size; its blanks are size, reason"),
+        (with_reflection(told=lambda state: {"weight": "It is 1."}), "tells of weight; its blanks are size, reason"),
         (
             dataclasses.replace(ACT, question=live.NumberQuestion("?", "%", 0, 10, lambda: 35.0)),
             "the answer 35.0 is outside 0 to 10",

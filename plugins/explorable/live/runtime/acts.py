@@ -30,6 +30,7 @@ from explorable.live.runtime.exchange import (
     plain,
     same,
     state_of,
+    told_blanks,
 )
 from explorable.live.runtime.measured import answering
 from explorable.live.runtime.program import Program, importable
@@ -111,6 +112,7 @@ class LoadedAct:
             names = ", ".join(item.name for item in self.act.reflections) or "none"
             raise ActError(f"unknown reflection {reflection!r}; allowed: {names}")
         correct = self._guard(f"reflection {reflection!r}", lambda: correct_blanks(found, current))
+        told = self._guard(f"reflection {reflection!r}", lambda: told_blanks(found, current))
         blanks = {blank.name: blank for blank in found.blanks}
         feedback: dict[str, Plain] = {}
         for name, value in answers.items():
@@ -120,7 +122,8 @@ class LoadedAct:
                 option = chosen(f"answer for {name!r}", blanks[name].options, value)
             except ValueError as error:
                 raise ActError(str(error)) from None
-            feedback[name] = {"correct": any(same(option.value, one) for one in correct[name]), "why": option.why}
+            right = any(same(option.value, one) for one in correct[name])
+            feedback[name] = {"correct": right, "why": " ".join(filter(None, (told.get(name), option.why)))}
         return feedback
 
     def hear(self, texts: Sequence[str], state: Mapping[str, Any]) -> Plain:

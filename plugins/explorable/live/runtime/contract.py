@@ -437,12 +437,16 @@ class Reflection:
     `correct(state)` gives the right value of every blank, computed for the reader's current instruments, so that the
     feedback can never disagree with what the chart shows. Where several values are equally right, as of two largest
     parts of one size, it gives all of them, as a tuple.
+
+    `told(state)` gives, for some blanks or none, a sentence with the number that the answer is judged by. It stands in
+    the feedback before the sentence of the chosen option.
     """
 
     name: str
     text: str
     blanks: tuple[Blank, ...]
     correct: Callable[[State], Mapping[str, Value | tuple[Value, ...]]]
+    told: Callable[[State], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True)

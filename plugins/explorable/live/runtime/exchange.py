@@ -256,6 +256,15 @@ def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, tuple[V
     return right
 
 
+def told_blanks(reflection: Reflection, state: State) -> Mapping[str, str]:
+    """The sentences that name what blanks are judged by in this state. Raises `ValueError` for one of no blank."""
+    told = reflection.told(state) if reflection.told else {}
+    names = [blank.name for blank in reflection.blanks]
+    if not set(told) <= set(names):
+        raise ValueError(f"reflection {reflection.name!r} tells of {listed(told)}; its blanks are {listed(names)}")
+    return told
+
+
 def check_verdict(verdict: object) -> Verdict:
     """Return `verdict` if it is one, with well-formed tables. Raises `ValueError` otherwise."""
     if not isinstance(verdict, Verdict):

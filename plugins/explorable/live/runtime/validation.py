@@ -36,6 +36,7 @@ from explorable.live.runtime.exchange import (
     is_number,
     listed,
     slider_value,
+    told_blanks,
 )
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -229,6 +230,7 @@ def _check_reflection(reflection: Reflection, state: State) -> None:
     for blank in reflection.blanks:
         _distinct(f"{where}, blank {blank.name!r}", blank.options)
     correct_blanks(reflection, state)
+    told_blanks(reflection, state)
 
 
 def _distinct(where: str, options: Sequence[Option] | Sequence[ControlOption]) -> None:

@@ -24,6 +24,27 @@ test("a number in another unit answers an earlier question of its act: it is tol
   expect(csvOf([mine, old], acts).split("\r\n").slice(1, 3).map((line) => line.split(",").slice(2, 4))).toEqual([['"75 %"', '"35 %"'], ['"350 MB"', '""']]);
 });
 
+test("the picture has each reader's first prediction, also where it was an earlier attempt or nothing is locked in since", () => {
+  const seen = { attempts: 2, first: "12.5 %", revealed: true };
+  const again = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 35, earlier: seen }, account: { ...account, prediction: "35 %" } })] };
+  const away = { name: "Fay", entries: [entry({ memory: { ...memory, prediction: null, earlier: { ...seen, first: "20 %" } }, account: { ...account, prediction: "", verdict: null } })] };
+  const [played] = playedBy([mine, again, away], [], ASKED);
+  expect(played).toMatchObject({ predictions: [75, 12.5, 20], answer: 35, unit: " %" });
+  expect(median(played?.predictions ?? [])).toBe(20);
+  const lines = csvOf([again, away], playedBy([again, away], [], ASKED)).split("\r\n").slice(1, 3);
+  expect(lines.map((line) => line.split(",").slice(2, 8))).toEqual([
+    ['"35 %"', '"35 %"', '"false"', '"2"', '"12.5 %"', '"true"'],
+    ['""', '""', '""', '"2"', '"20 %"', '"true"'],
+  ]);
+});
+
+test("of words that were chosen first, the verdict on the later ones says nothing", () => {
+  const earlier = { attempts: 1, first: "The chip", revealed: true };
+  const verdict = { correct: true, headline: "It is the link.", gap: { answer: 1, difference: 0, factor: 1, unit: "" } };
+  const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: "link", earlier }, account: { ...account, prediction: "The link", verdict } })] };
+  expect([...(playedBy([eve])[0]?.chosen ?? [])]).toEqual([["The chip", { readers: 1, correct: new Set() }]]);
+});
+
 test("words that were chosen are counted, also where they stand for a number", () => {
   const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 2 }, account: { ...account, prediction: "It doubles." } })] };
   const [played] = playedBy([eve, eve]);
@@ -93,7 +114,7 @@ test("files become one table and a picture for each act; what is no ledger is re
   ]);
   expect(host.querySelector(".il-class__chosen")).toBeNull();
   expect(host.querySelectorAll("circle").length).toBe(2);
-  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 first predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
   expect(offered()).toEqual(["Download CSV", "Clear"]);
   host.querySelectorAll("button")[1]?.click();
@@ -159,8 +180,8 @@ const sly = entry({
 
 test("a file that comes first changes neither title, question and unit of an act nor the answer of the others", async () => {
   const host = await shownOf(ASKED, ["Sly", [sly]], ["Ada", mine.entries], ["Bob", other.entries]);
-  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median 57.5 %.");
-  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
+  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median of the first predictions: 57.5 %.");
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 first predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector("li")?.textContent).toBe("“75 % (the answer is 99 %)” 1 ●");
   expect(host.querySelector("li > bdi")).not.toBeNull();
   expect(host.textContent).not.toContain(SLY);
@@ -170,7 +191,7 @@ test("a file that comes first changes neither title, question and unit of an act
 test("where files differ in the answer none is drawn, that is said, and each has its own in the CSV", async () => {
   const wrong = entry({ account: { ...account, verdict: { correct: true, headline: "99", gap: { answer: 99, difference: 0, factor: 1, unit: "%" } } } });
   const host = await shownOf(ASKED, ["Sly", [wrong]], ["Ada", mine.entries], ["Eve", mine.entries]);
-  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median 75 %. The files differ in the answer: 99 % in 1, 35 % in 2.");
+  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median of the first predictions: 75 %. The files differ in the answer: 99 % in 1, 35 % in 2.");
   expect(host.querySelector("svg")?.textContent).not.toContain("answer");
   expect(host.querySelector("svg")?.getAttribute("aria-label")).not.toContain("answer");
   const hands = [{ name: "Sly", entries: [wrong] }, mine, other];
@@ -183,7 +204,7 @@ test("an act that the build does not know is told in the words of a file, which 
   const caption = host.querySelector("figcaption");
   expect(caption?.querySelector("strong")?.textContent).toBe("mfu-gap");
   expect(caption?.textContent).toBe(
-    `mfu-gap is no act of this site. The file of \u202eSly calls it “${SLY}, says the title” and asks “${SLY}, says the question”. Median 75 %.`,
+    `mfu-gap is no act of this site. The file of \u202eSly calls it “${SLY}, says the title” and asks “${SLY}, says the question”. Median of the first predictions: 75 %.`,
   );
   // Outside of what is isolated nothing turns the text.
   for (const foreign of host.querySelectorAll("bdi")) foreign.remove();

@@ -1,6 +1,6 @@
 // What an act keeps of attempts that were reset: whoever has seen the answer does not predict it any more.
 import { describe, expect, it } from "vitest";
-import { askedAnew, earlierOf, parseMemory, type Memory } from "../src/ledger/entry";
+import { askedAnew, earlierOf, lostByReset, parseMemory, type Memory } from "../src/ledger/entry";
 
 const memory = (change: Partial<Memory> = {}): Memory => ({
   prediction: null, context: "node", controls: {}, explored: false, revealed: false, answers: {}, checked: [], moves: [], ...change,
@@ -33,5 +33,13 @@ describe("earlier attempts", () => {
     expect(parseMemory(JSON.parse(JSON.stringify(kept)))).toEqual(kept);
     const more = earlierOf({ ...kept, prediction: 4 }, words);
     expect(more?.attempts).toBe(1000);
+  });
+
+  it("the question before a reset says what goes, and what the ledger keeps", () => {
+    expect(lostByReset(memory({}))).toBe("Your answers and settings here will be gone.");
+    const all = "Your prediction, answers and settings here will be gone. The ledger keeps your first prediction as an earlier attempt";
+    expect(lostByReset(memory({ prediction: 3 }))).toBe(`${all}.`);
+    expect(lostByReset(memory({ prediction: 3, revealed: true, hints: 2 }))).toBe(`${all}, and that you saw the answer, and how many hints you asked for.`);
+    expect(lostByReset(memory({ earlier: { attempts: 1, first: "3 GB", revealed: false } }))).toMatch(/^Your answers and .* The ledger keeps your first/);
   });
 });

@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { askedAnew, earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { askedAnew, earlierOf, lostByReset, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -136,7 +136,7 @@ class ActPart implements Part {
     this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
     const hint = this.#host.querySelector('[data-action="hint"]');
     hint?.addEventListener("click", () => this.#askHint(hint), { signal });
-    const warning = question ? "Your prediction and answers here will be gone." : "The instruments go back to where they started.";
+    const warning = (): string => (question ? lostByReset(this.#memory) : "The instruments go back to where they started.");
     confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
     find(this.#host, '[data-action="stop"]').addEventListener("click", () => this.#answers.stopLoading(), { signal });
     reflections.listen(

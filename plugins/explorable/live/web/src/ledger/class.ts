@@ -5,7 +5,7 @@
 import { bookId } from "../release";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
-import type { Account, Entry } from "./entry";
+import type { Account, Entry, Memory } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
 import { answerWords, round } from "./numbers";
 import { earlierWords, shareWords } from "./summary";
@@ -39,7 +39,7 @@ export interface Asked {
   unit: string;
 }
 
-/** An act that somebody has played, with everybody's predictions: numbers in one unit, or how many chose which words. */
+/** An act that somebody has played, with everybody's first predictions: numbers in one unit, or how many chose which words. */
 interface Played {
   act: string;
   title: string;
@@ -164,10 +164,10 @@ function collected(hands: readonly Hand[], asked: Readonly<Record<string, Asked>
   const found = new Map<string, Played>();
   for (const { name, entries } of hands) {
     for (const { act, memory, account } of entries) {
-      if (memory === null || memory.prediction === null) continue;
+      if (memory === null || (memory.prediction === null && !memory.earlier)) continue;
       const known = Object.hasOwn(asked, act) ? asked[act] : undefined;
       const played = found.get(act) ?? fresh(act, known, { name, title: account?.title ?? "", question: account?.question ?? "" });
-      add(played, memory.prediction, account);
+      add(played, memory, account);
       found.set(act, played);
     }
   }
@@ -192,6 +192,9 @@ interface Said {
   answer: [words: string, answer: number] | null;
 }
 
+/** Nothing is locked in: the act was reset. */
+const NOTHING: Said = { said: "", number: null, unit: "", same: false, answer: null };
+
 /** What stands behind the number that is predicted; null where the words do not begin with it. */
 const behindNumber = (prediction: Value, said: string): string | null =>
   typeof prediction === "number" && said.startsWith(String(prediction)) ? said.slice(String(prediction).length) : null;
@@ -212,8 +215,19 @@ function saidIn(played: Played, prediction: Value, account: Account | null): Sai
   return { said, number: fits ? (prediction as number) : null, unit, same, answer: gap && taken ? [answerWords({ ...gap, unit: found }, headline ?? ""), gap.answer] : null };
 }
 
-function add(played: Played, prediction: Value, account: Account | null): void {
-  const { said, unit, number, same, answer } = saidIn(played, prediction, account);
+/** What a reader said before they saw any answer, as a prediction in the words that the ledger keeps of it. */
+function firstIn(played: Played, { prediction, earlier }: Memory, account: Account | null): Said {
+  if (!earlier) return saidIn(played, prediction ?? "", account);
+  const number = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/.exec(earlier.first)?.[0];
+  const value = number !== undefined && String(Number(number)) === number ? Number(number) : earlier.first;
+  const { same, ...first } = saidIn(played, value, account && { ...account, prediction: earlier.first });
+  // The verdict is about the present prediction.
+  return { ...first, same: same && prediction !== null && account?.prediction === earlier.first };
+}
+
+function add(played: Played, memory: Memory, account: Account | null): void {
+  const answer = memory.prediction === null ? null : saidIn(played, memory.prediction, account).answer;
+  const { said, unit, number, same } = firstIn(played, memory, account);
   if (number === null) {
     const { readers, correct } = played.chosen.get(said) ?? { readers: 0, correct: [] };
     played.chosen.set(said, { readers: readers + 1, correct: new Set([...correct, ...(same && account?.verdict ? [account.verdict.correct] : [])]) });
@@ -240,8 +254,8 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
     hands.flatMap(({ name, entries }) => {
       const entry = entries.find((one) => one.act === played.act);
       const { memory = null, account = null } = entry ?? {};
-      if (memory === null || memory.prediction === null) return [];
-      const { said, same, answer } = saidIn(played, memory.prediction, account);
+      if (memory === null || (memory.prediction === null && !memory.earlier)) return [];
+      const { said, same, answer } = memory.prediction === null ? NOTHING : saidIn(played, memory.prediction, account);
       const found = answer?.[0] ?? (same && !account?.verdict ? played.answered : "");
       const before = memory.earlier ?? { attempts: 0, first: said, revealed: false };
       const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
@@ -276,7 +290,7 @@ const seen = (text: string): string => text.replace(/[\u061c\u200e\u200f\u202a-\
 function picture(played: Played): HTMLElement {
   const { title, question, quoted, predictions, chosen, answers, unit } = played;
   const asks = quoted ? quotation(quoted) : [` ${question}`];
-  const middle = predictions.length ? ` Median ${round(median(predictions))}${unit}.` : "";
+  const middle = predictions.length ? ` Median of the first predictions: ${round(median(predictions))}${unit}.` : "";
   const differ = answers.size > 1 ? ` The files differ in the answer: ${[...answers].map(([words, { ledgers }]) => `${words} in ${ledgers}`).join(", ")}.` : "";
   const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(chosen)] : [])];
   return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ...asks, `${middle}${differ}`), ...shown);
@@ -300,7 +314,7 @@ function tally(chosen: Played["chosen"]): HTMLElement {
   );
 }
 
-/** A dot for each prediction over one axis, the answer as a line. */
+/** A dot for each reader's first prediction over one axis, the answer as a line. */
 function axis({ title, answer, answered, unit, predictions }: Played): SVGElement {
   const all = [...predictions, ...(answer === null ? [] : [answer])];
   const [low, high] = [Math.min(0, ...all), Math.max(...all, 1)];
@@ -315,7 +329,7 @@ function axis({ title, answer, answered, unit, predictions }: Played): SVGElemen
   // The answer's words have a line above the dots.
   const tall = 36 + (DOT + 1) * Math.max(2, ...stacks.values());
   const base = tall - 18;
-  const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${answered}`}.`;
+  const said = `${title}: ${count(predictions.length, "first prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${answered}`}.`;
   const svg = mark("svg", { viewBox: `0 0 ${WIDTH} ${tall}`, role: "img", "aria-label": said, class: "il-class__picture" });
   svg.append(
     mark("line", { x1: "12", x2: String(WIDTH - 12), y1: String(base), y2: String(base), stroke: "var(--il-control)" }),
@@ -338,7 +352,7 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
     const earlier = entry?.memory?.earlier;
     const gap = account?.verdict ? `${account.verdict.correct ? "✓" : "≠"} ` : "";
     const before = earlier ? ` (${earlierWords(earlier)})` : "";
-    return account?.prediction ? h("td", {}, gap, own(account.prediction), own(before)) : h("td", {}, "–");
+    return account?.prediction ? h("td", {}, gap, own(account.prediction), own(before)) : h("td", {}, "–", own(before));
   };
   const head = ["Ledger", ...acts.map(({ title }) => title)];
   return h(

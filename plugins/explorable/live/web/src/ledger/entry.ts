@@ -90,6 +90,15 @@ export function earlierOf(memory: Memory, words: (prediction: Value) => string):
   };
 }
 
+/** What a reset of this memory takes, and what the ledger keeps of it all the same. */
+export function lostByReset({ prediction, earlier, revealed, hints }: Memory): string {
+  const goes = `Your ${prediction === null ? "" : "prediction, "}answers and settings here will be gone.`;
+  if (prediction === null && !earlier) return goes;
+  const seen = revealed || earlier?.revealed;
+  const besides = [...(seen ? ["that you saw the answer"] : []), ...(hints ? ["how many hints you asked for"] : [])];
+  return `${goes} The ledger keeps ${["your first prediction as an earlier attempt", ...besides].join(", and ")}.`;
+}
+
 /** What stays of a memory that answers an earlier question of its act: what was predicted, as after a reset, and what was reached. */
 export function askedAnew(memory: Memory, fresh: Memory, words: (prediction: Value) => string): Memory {
   const { first, best, hints, argument } = memory;

@@ -49,7 +49,7 @@ class LedgerPart implements Part {
     this.#name.value = player();
     this.#name.addEventListener("input", () => this.#call(), { signal });
     const choose = h("label", { class: "il-button il-ledger__import", for: this.#file.id }, "Import");
-    confirmInline(this.#reset, "Every prediction, answer and move in every act will be gone.", () => this.#resetAll(), signal);
+    confirmInline(this.#reset, () => "Every prediction, answer and move in every act will be gone.", () => this.#resetAll(), signal);
     this.#bar.append(this.#download, h("span", { class: "il-ledger__file" }, this.#file, choose), copy, print, this.#reset);
     host.replaceChildren(
       this.#offer,
