@@ -223,7 +223,7 @@ def test_a_plan_that_fits_says_so_and_names_the_largest_that_fits(act: LoadedAct
 
 
 def test_what_divides_brings_its_formats_and_advice_to_divide_says_what_a_click_gives(act: LoadedAct) -> None:
-    for zero, formats in ((1, "FP32 weights, BF16 autocast"), (2, "BF16 with FP32 copies (FSDP, ZeRO)")):
+    for zero, formats in ((1, "FP32 trained weights, BF16 autocast"), (2, "BF16 with FP32 copies (FSDP, ZeRO)")):
         caption = ACT.compute(at(method="full", gpus=8, zero=zero)).tables["answer"].caption
         assert f"Formats, as usual on these cards: {formats}." in caption
     assert "as usual" not in ACT.compute(at(precision="bf16", method="full")).tables["answer"].caption

@@ -24,7 +24,7 @@ from tests.docs.planner import at
         (
             {"method": "full", "precision": "fp8", "gpu": "rtx-3090"},
             "“Formats: FP8 products” is not allowed with “Card: NVIDIA GeForce RTX 3090”, which has no fp8; "
-            "allowed: FP32, “FP32 weights, FP16 autocast”",
+            "allowed: FP32, “FP32 trained weights, FP16 autocast”",
         ),
         (
             {"chunked": True, "more": '{"keep_logits":true}'},

@@ -123,6 +123,17 @@ def test_what_a_reader_has_moved_since_a_file_was_read_stays_when_a_log_comes() 
     assert read([AXOLOTL], State("run", {**START.controls, "batch": 4})).controls["batch"] == 2
 
 
+def test_a_table_of_an_estimator_alone_has_no_verdict_on_the_pages_own_model() -> None:
+    table = (
+        "Estimated memory needed for params, optim states and gradients for a:\n"
+        "HW: Setup with 1 node, 8 GPUs per node.\nSW: Model with 6857M total params, 206M largest layer params.\n"
+        "  per CPU  |  per GPU |   Options\n  172.44GB |   0.77GB | offload_param=cpu, offload_optimizer=cpu"
+    )
+    view = ACT.compute(State("run", {**START.controls, **read([table], START).controls}))
+    assert view.success is not None
+    assert view.success.title == "This page's model, not yours"
+
+
 def test_a_message_leaves_a_card_of_that_memory_that_was_chosen() -> None:
     said = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB."
     for card in ("h100-sxm", "a100-80"):
@@ -284,6 +295,9 @@ def test_what_deepspeeds_file_offloads_is_counted_told_and_can_be_taken_back() -
     told = view.tables["answer"]
     assert "memory holds weights, gradients and the optimizer's states, as DeepSpeed offloads them" in told.caption
     assert next(row["b"] for row in told.rows if "RAM" in row["a"]) == "160.6 GB"
+    success = ACT.compute(state).success
+    assert success is not None
+    assert "Each machine needs 160.6 GB of its own memory (RAM) too." in success.what
     assert words_of(State("run", {**state.controls, "zero": 2}))["offload"] == "gradients"
     taken_back = State("run", {**state.controls, "offload": False})
     assert words_of(taken_back)["offload"] == "none"

@@ -203,5 +203,5 @@ def loading(asked: Setup, away: str, *, lean: bool) -> str:
         return said
     return (
         f"{said} That is at the start and goes again, before the optimizer's states are made; the {away} are what is "
-        "offloaded for as long as it trains. A machine needs at least the larger of the two."
+        "offloaded for as long as it trains, and every machine has to have."
     )

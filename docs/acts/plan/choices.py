@@ -37,9 +37,9 @@ EXAMPLE = ""
 """The model that is shown first, as long as nobody has chosen one: whoever chooses the same has chosen."""
 FORMATS = {
     "": "as your files have them, or as usual on these cards",
-    "amp-bf16": "FP32 weights, BF16 autocast",
+    "amp-bf16": "FP32 trained weights, BF16 autocast",
     "bf16": "BF16 throughout",
-    "amp-fp16": "FP32 weights, FP16 autocast",
+    "amp-fp16": "FP32 trained weights, FP16 autocast",
     "mixed-bf16": "BF16 with FP32 copies (FSDP, ZeRO)",
     "mixed": "FP16 with FP32 copies (FSDP, ZeRO)",
     "megatron": "BF16 with FP32 copies and gradients",
@@ -47,7 +47,7 @@ FORMATS = {
     "tf32": "TF32",
     "fp32": "FP32",
     "fp8": "FP8 products",
-    "amp-fp8": "FP32 weights, FP8 autocast",
+    "amp-fp8": "FP32 trained weights, FP8 autocast",
 }
 """Precisions of the engine, as the page calls them."""
 SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")

@@ -13,7 +13,7 @@ from .labels import OFF, spell
 
 TRAININGS = (*KINDS, "command", "DeepSpeed", "accelerate")
 """Kinds of text that say how something is trained."""
-OF_A_RUN = ("out of memory", "log")
+OF_A_RUN = ("out of memory", "log", "DeepSpeed's table")
 """Kinds of text that a run wrote, which do not say what it trains."""
 PLAIN: Mapping[str, live.Value] = {
     "method": "full", "accumulate": 1, "checkpointing": "none", "precision": "", "optimizer": "adamw", "zero": 0,

@@ -125,7 +125,8 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     why = "" if state.moving else cause(asked, sizes, fullest)
     open_yet = instead(state, verdict, need, room)
     failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
-    success = open_yet or (_success(need, room, band, why) if verdict == "fits" else None)
+    host = offloaded(asked, found)
+    success = open_yet or (_success(need, room, band, host, why) if verdict == "fits" else None)
     if first := "" if state.moving or open_yet else experts(asked):
         failure = replace(failure, excess=f"{first} {failure.excess}") if failure else None
         success = replace(success, what=f"{first} {success.what}") if success else None
@@ -133,7 +134,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
-    numbers, host = answers(state, found), offloaded(asked, found)
+    numbers = answers(state, found)
     phases, fullest_phase = phases_of(asked)
     stacked = stack(asked, phases, {one.moment: parts_of(found, one) for one in moments(asked)}, sizes)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
@@ -384,9 +385,10 @@ def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _success(need: float, room: float, band: Any, why: str) -> live.Success:
+def _success(need: float, room: float, band: Any, host: str, why: str) -> live.Success:
     said = _band(band) if band else f"The count is {need:.1f} GB"
-    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", why))
+    more = f" Each machine needs {host} of its own memory (RAM) too." if host else ""
+    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.{more}", why))
 
 
 def _leaning(room: float, band: Any) -> str:

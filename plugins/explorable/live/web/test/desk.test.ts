@@ -332,6 +332,28 @@ test("a hand that moves ends the search, and what was found fades; when all is t
   expect(set).toHaveBeenCalledOnce();
 });
 
+test("a change that was made can be taken back and made again, until the controls move otherwise", async () => {
+  const here = desk(async () => null);
+  const told = [{ title: "Large", text: "", controls: { model: "large" }, worth: 1, group: "" }];
+  here.tell = async () => ({ next: told.pop() ?? null });
+  here.set = (controls) => void Object.assign(here.at, controls);
+  const around = new Around(here);
+  around.told(here.state(), seen("1 GB"));
+  const back = here.host.querySelector('[data-slot="suggestions"] > button') as HTMLButtonElement;
+  await vi.waitFor(() => expect(here.host.querySelector("li button")).not.toBeNull());
+  expect(back.hidden).toBe(true);
+  here.host.querySelector<HTMLButtonElement>("li button")?.click();
+  around.told(here.state(), seen("1 GB"));
+  expect([here.at.model, back.hidden, back.textContent]).toEqual(["large", false, "Take back “Large”"]);
+  back.click();
+  expect([here.at.model, back.textContent]).toEqual(["small", "Make “Large” again"]);
+  back.click();
+  expect([here.at.model, back.textContent]).toEqual(["large", "Take back “Large”"]);
+  here.at.flash = false;
+  around.told(here.state(), seen("1 GB"));
+  expect(back.hidden).toBe(true);
+});
+
 test("a page that is left waits for nothing", async () => {
   vi.useFakeTimers();
   try {

@@ -1,5 +1,6 @@
 // Changes that help, looked for one by one while the reader waits: the best first, each a button.
 import { h, setText } from "../dom";
+import { equal } from "../equal";
 import type { State, Suggestion } from "../python/protocol";
 import type { Desk } from "./desk";
 
@@ -8,17 +9,30 @@ const MOST = 6;
 /** Milliseconds for which a hand rests before a search begins: Python does one thing at a time. */
 const REST_MS = 300;
 
+/** A change that was made, and where the controls stood before it and after. */
+interface Made {
+  title: string;
+  before: State["controls"];
+  after: State["controls"];
+  /** It has been taken back, and can be made again. */
+  undone: boolean;
+}
+
 export class Suggestions {
   readonly #desk: Desk;
   readonly #lists = h("div");
   readonly #status = h("span", { role: "status" });
   readonly #stop = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Stop");
+  /** What was made last, until the controls move otherwise. */
+  #made: Made | null = null;
+  readonly #back = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true });
   #look = 0;
   #timer = 0;
 
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
-    place.append(this.#lists, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
+    this.#back.addEventListener("click", () => this.#takeBack(), { signal: desk.signal });
+    place.append(this.#lists, this.#back, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
     this.#stop.addEventListener("click", () => this.#end("You stopped the search."), { signal: desk.signal });
     desk.signal.addEventListener("abort", () => this.#end(""));
   }
@@ -32,6 +46,7 @@ export class Suggestions {
   /** Looks for changes of a state, which reaches its goal or not, once the hand rests; a later look ends this one. */
   look(state: State, reached: boolean): void {
     this.pause();
+    if (this.#made && !equal(state.controls, this.#made.after)) this.#remember(null);
     const begin = (): void =>
       void this.#search(state, reached).catch((error: unknown) => {
         if (!(error instanceof Error)) throw error;
@@ -100,10 +115,27 @@ export class Suggestions {
     const button = h("button", { type: "button", class: "il-button" }, title);
     const make = (): void => {
       if (this.#lists.hasAttribute("data-past")) return;
+      const before = { ...this.#desk.state().controls };
       this.#desk.announce(`Changed: ${title}.`);
       this.#desk.set(controls);
+      this.#remember({ title, before, after: { ...this.#desk.state().controls }, undone: false });
     };
     button.addEventListener("click", make, { signal: this.#desk.signal });
     return h("li", {}, button, " ", h("span", {}, text));
+  }
+
+  #remember(made: Made | null): void {
+    this.#made = made;
+    this.#back.hidden = made === null;
+    if (made) setText(this.#back, made.undone ? `Make “${made.title}” again` : `Take back “${made.title}”`);
+  }
+
+  /** Puts the controls where they stood before the last change, or, after that, where it put them. */
+  #takeBack(): void {
+    if (!this.#made) return;
+    const { title, before, after, undone } = this.#made;
+    this.#desk.announce(undone ? `Changed: ${title}.` : `Taken back: ${title}.`);
+    this.#desk.set(before);
+    this.#remember({ title, before: after, after: { ...this.#desk.state().controls }, undone: !undone });
   }
 }
