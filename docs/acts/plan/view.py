@@ -123,9 +123,8 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     )
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
-    open_yet = instead(state, verdict, need, room)
-    failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, why)
-    host = offloaded(asked, found)
+    open_yet, host = instead(state, verdict, need, room), offloaded(asked, found)
+    failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, host, why)
     success = open_yet or (_success(need, room, band, host, why) if verdict == "fits" else None)
     if first := "" if state.moving or open_yet else experts(asked):
         failure = replace(failure, excess=f"{first} {failure.excess}") if failure else None
@@ -372,11 +371,12 @@ def _page_of(tensor: str) -> tuple[str, str]:
     return next((page for word, page in PAGES.items() if word in tensor), PAGES[""])
 
 
-def _band(band: Any) -> str:
+def _band(band: Any, host: str) -> str:
     """Where runs are by experience, and how much experience that is."""
     ends = f"{band.low / GB:.1f} to {band.high / GB:.1f} GB"
     if band.runs >= FEW:
-        return f"Scaled by the errors on {band.runs:,} published runs like it: {ends}"
+        few = ", of which hardly any offload" if host else ""
+        return f"Scaled by the errors on {band.runs:,} published runs like it{few}: {ends}"
     return f"Few published runs are like it ({_runs(band)}); scaled by the errors on all of them: {ends}"
 
 
@@ -386,7 +386,7 @@ def _joined(*sentences: str) -> str:
 
 
 def _success(need: float, room: float, band: Any, host: str, why: str) -> live.Success:
-    said = _band(band) if band else f"The count is {need:.1f} GB"
+    said = _band(band, host) if band else f"The count is {need:.1f} GB"
     more = f" Each machine needs {host} of its own memory (RAM) too." if host else ""
     return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.{more}", why))
 
@@ -396,7 +396,7 @@ def _leaning(room: float, band: Any) -> str:
     return "probably yes" if band.expected / GB <= room else "probably not"
 
 
-def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> live.Failure:
+def _failure(verdict: str, need: float, room: float, band: Any, host: str, why: str) -> live.Failure:
     safe = max(need, band.high / GB if band else 0)
     if verdict == "not":
         return live.Failure(
@@ -412,7 +412,7 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
     return live.Failure(
         "Uncertain",
         f"{_leaning(room, band).capitalize()}. {counted}" if band else counted,
-        _joined(f"{runs} {_band(band)}; the card gives {room:.1f} GB.", why),
+        _joined(f"{runs} {_band(band, host)}; the card gives {room:.1f} GB.", why),
         "Changes that make it safe are looked for below.",
     )
 
