@@ -247,12 +247,13 @@ test("who reads a text is told where the controls stood after the text before", 
   };
   here.set = (controls) => void Object.assign(here.at, controls);
   new Around(here);
-  for (const [count, text] of ["a file", "a log"].entries()) {
+  for (const [count, text] of ["a file", "a log", "a table"].entries()) {
     here.host.dispatchEvent(Object.assign(new Event("drop"), { dataTransfer: { types: ["text/plain"], files: [], getData: () => text } }));
     await vi.waitFor(() => expect(here.host.querySelectorAll(".il-reader__texts li")).toHaveLength(count + 1));
     here.at.flash = false;
   }
-  expect(stood).toEqual([undefined, { model: "large", flash: true }]);
+  // What the reader moved after the first text stays moved, however many follow.
+  expect(stood).toEqual([undefined, { model: "large", flash: true }, { model: "large", flash: true }]);
 });
 
 test("the text to post carries the link of its plan", async () => {

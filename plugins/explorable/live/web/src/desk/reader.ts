@@ -47,6 +47,8 @@ export class Reader {
   #texts: Text[] = [];
   /** Where the controls stood when it was read. */
   #stood: State["controls"] | null = null;
+  /** The same, with what the texts say of controls that stay where the reader has moved them. */
+  #told: State["controls"] | null = null;
   /** Counts the times that all was taken away: what was being read then is not read any more. */
   #cleared = 0;
 
@@ -173,7 +175,7 @@ export class Reader {
     const hear = async (more: readonly Given[], failed: (message: string) => void): Promise<boolean> => {
       const texts = [...kept, ...more.map(({ text }) => text)];
       try {
-        const state = { ...this.#desk.state(), ...(this.#stood && { stood: this.#stood }) };
+        const state = { ...this.#desk.state(), ...(this.#told && { stood: this.#told }) };
         const answer = (await this.#desk.tell("hear", texts, state)) as Heard | null;
         if (!answer) return false;
         [kept, heard] = [texts, answer];
@@ -196,9 +198,13 @@ export class Reader {
   #take(texts: readonly string[], heard: Heard): void {
     // A text without a label counts no more beside the others.
     this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" })).filter(({ label }) => label);
+    const [told, before] = [this.#told ?? {}, this.#desk.state().controls];
     this.#show(heard.said);
     this.#desk.set(heard.controls);
-    this.#stood = this.#desk.state().controls;
+    const stood = this.#desk.state().controls;
+    const moved = Object.entries(told).filter(([name, value]) => value !== before[name] && before[name] === stood[name]);
+    this.#stood = stood;
+    this.#told = { ...stood, ...Object.fromEntries(moved) };
   }
 
   #show(said: readonly string[]): void {
@@ -209,7 +215,7 @@ export class Reader {
         return h("li", {}, text.label, " ", away);
       }),
     );
-    this.#stood = null;
+    this.#stood = this.#told = null;
     this.#since.hidden = true;
     this.#said.replaceChildren(...(said.length ? [this.#since, h("ul", {}, ...said.map((line) => h("li", {}, line)))] : []));
   }
