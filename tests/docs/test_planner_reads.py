@@ -123,6 +123,11 @@ def test_what_a_reader_has_moved_since_a_file_was_read_stays_when_a_log_comes() 
     assert read([AXOLOTL], State("run", {**START.controls, "batch": 4})).controls["batch"] == 2
 
 
+def test_a_message_of_a_t4_names_a_little_less_than_a_t4_has() -> None:
+    said = "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 14.56 GiB."
+    assert read([said], START).controls["gpu"] == "t4"
+
+
 def test_a_table_of_an_estimator_alone_has_no_verdict_on_the_pages_own_model() -> None:
     table = (
         "Estimated memory needed for params, optim states and gradients for a:\n"

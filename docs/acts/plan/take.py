@@ -189,7 +189,7 @@ def _card(readings: Sequence[Reading], stands: str, said: list[str]) -> dict[str
     telling = next((reading for reading in readings if reading.facts.gpu_memory), None)
     if telling is None or (memory := telling.facts.gpu_memory) is None:
         return {}
-    away = {str(name): abs(accelerator(str(name)).memory_bytes / memory - 1) for name in _OPTIONS["gpu"]}
+    away = {str(name): abs(memory / accelerator(str(name)).memory_bytes - 1) for name in _OPTIONS["gpu"]}
     named = telling.kind == "nvidia-smi"
     nearest = stands if not named and away[stands] <= FAR else min(away, key=lambda name: away[name])
     if away[nearest] > FAR:

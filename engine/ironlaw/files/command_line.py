@@ -119,6 +119,8 @@ def options(text: str) -> dict[str, str]:
             name = name.replace("-", "_")
             found[name] = value if equals else "true"
             name = "" if equals else name
+        elif launched := re.fullmatch(r"(NPROC_PER_NODE|NNODES)=(\d+)", word):
+            found[launched[1].lower()] = launched[2]  # variables of LLaMA-Factory's launcher
         elif word.endswith(".py"):
             name = ""  # the script, behind an option of its launcher without a value
         elif name:

@@ -161,6 +161,7 @@ def test_an_accelerate_file_says_how_many_processes_divide_what() -> None:
         ("torchrun --standalone --nproc_per_node=8 train.py", {"devices": 8}),
         ("OMP_NUM_THREADS=1 torchrun --nnodes 2 --nproc-per-node 8 \\\n  train.py", {"devices": 16, "nodes": 2}),
         ("accelerate launch --num_processes 4 train.py", {"devices": 4}),
+        ("FORCE_TORCHRUN=1 NNODES=2 NPROC_PER_NODE=8 llamafactory-cli train recipe.yaml", {"devices": 16, "nodes": 2}),
         ("deepspeed --include localhost:0,1,3 train.py", {"devices": 3}),
         (
             "deepspeed --num_gpus 8 sft.py --per_device_train_batch_size 2 --max_length 2048 --bf16 True",
