@@ -3,8 +3,8 @@
     {"text": "# %% …", "folder": "docs/notebooks", "root": "…", "kept": "….cache/notebooks", "look": "…", "limit_s": 60}
     {"document": {"cells": […], …}}
 
-A notebook of which no cell gives an answer, because one takes too long or ends the kernel, is answered by
-`{"lost": what happened, "cell": number of the code cell or null}`.
+A notebook that was stopped, because a cell takes too long or ends the kernel, is answered by
+`{"lost": what happened, "cell": index of that cell among all cells, or null}`.
 """
 
 from __future__ import annotations

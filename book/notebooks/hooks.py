@@ -7,7 +7,7 @@ links checked, its snippets live.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -69,7 +69,7 @@ class Executions:
         self._child = Child("book.notebooks.execute", _REQUEST_LIMIT_S, self._kept / "bytecode")
         self._answers: Ahead[Path, dict[str, Any]] = Ahead(self._found)
 
-    def begin(self, paths: Iterator[Path]) -> None:
+    def begin(self, paths: Iterable[Path]) -> None:
         """Begin to execute notebooks."""
         self._answers.begin(paths)
 

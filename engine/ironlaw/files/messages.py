@@ -82,9 +82,9 @@ def needs(text: str) -> Reading | None:
 _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
 _MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB")
 _PROCESS = re.compile(
-    r"^\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
+    r"^\|\s+\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
 )
-"""The number of a GPU, a program that computes there, and its memory."""
+"""A program that computes on a GPU, and its memory."""
 OTHERS: Bytes = 100 * 2**20
 """Memory of other programs from which on it is told."""
 _TRAINS = re.compile(r"python|torchrun|accelerate|deepspeed|pt_main|ray", re.IGNORECASE)
@@ -124,6 +124,6 @@ def nvidia_smi(text: str) -> Reading:
 
 def _training(text: str) -> Bytes | None:
     """The memory of the largest program of the table that trains; of the largest that computes where none does."""
-    found = [(name, int(size) * 2**20) for _, name, size in _PROCESS.findall(text)]
+    found = [(name, int(size) * 2**20) for name, size in _PROCESS.findall(text)]
     trains = [size for name, size in found if _TRAINS.search(name)]
     return max(trains or [size for _, size in found], default=None)

@@ -146,15 +146,18 @@ def _evaluation(document: Document, kind: Kind) -> Found:
     return {"eval_batch": size, "eval_kept": kept, "eval_logits": whole or None}
 
 
+def _strategy(document: Document) -> object:
+    return next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
+
+
 def _is_evaluated(document: Document) -> bool:
     """Whether a file asks for evaluation."""
-    strategy = next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
-    return strategy in ("steps", "epoch") or bool(values.switch("do_eval", document.get("do_eval")))
+    return _strategy(document) in ("steps", "epoch") or bool(values.switch("do_eval", document.get("do_eval")))
 
 
 def _is_unevaluated(document: Document) -> bool:
     """Whether a file turns evaluation off. YAML reads a bare `no` as false."""
-    strategy = next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
+    strategy = _strategy(document)
     off = strategy is False or strategy in ("no", "none") or document.get("val_set_size") in (0, "0", "0.0")
     asked = values.switch("do_eval", document.get("do_eval")) or bool(document.get("test_datasets"))
     return off and not asked
