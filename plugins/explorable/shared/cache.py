@@ -92,20 +92,6 @@ def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
     return data
 
 
-def drop_broken(folder: Path, pattern: str) -> None:
-    """Remove files that have changed since `sealed`, in a folder that another program writes."""
-    for path in folder.glob(pattern):
-        if _read(path) is None:
-            path.unlink()
-
-
-def sealed(folder: Path, pattern: str) -> None:
-    """Note what is in the files of a folder that are new."""
-    for path in folder.glob(pattern):
-        if not _sum_of(path).is_file():
-            _keep(path, path.read_bytes())
-
-
 def _read(path: Path) -> bytes | None:
     """What `_keep` wrote there, if it is still that."""
     try:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorable.shared.cache import Cache, cached_file, digest, drop_broken, fingerprint, sealed
+from explorable.shared.cache import Cache, cached_file, digest, fingerprint
 from explorable.shared.installed import Imported
 
 
@@ -94,13 +94,3 @@ def test_a_disk_that_takes_no_files_costs_time_and_not_the_build(
         Cache(tmp_path / "cache").put("key", 1, Imported())
     assert Cache(tmp_path / "cache").get("key") is None
     assert len([one for one in caplog.records if "cannot be written" in one.getMessage()]) == 1
-
-
-def test_a_file_of_somebody_elses_cache_that_was_cut_short_is_gone(tmp_path: Path) -> None:
-    for name in ("whole.json", "cut.json"):
-        (tmp_path / name).write_text('{"cells": []}')
-    sealed(tmp_path, "*.json")
-    (tmp_path / "cut.json").write_text('{"cel')
-    (tmp_path / "killed.json").write_text("{")
-    drop_broken(tmp_path, "*.json")
-    assert [path.name for path in tmp_path.glob("*.json")] == ["whole.json"]
