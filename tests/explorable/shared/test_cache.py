@@ -89,7 +89,7 @@ def test_a_disk_that_takes_no_files_costs_time_and_not_the_build(
 ) -> None:
     """A file stands where the folder should be: the one failure that root meets too."""
     (tmp_path / "cache").write_text("")
-    with caplog.at_level(logging.INFO, "mkdocs"):
+    with caplog.at_level(logging.INFO, "explorable"):
         assert [cached_file(tmp_path / "cache" / "a", lambda: b"made") for _ in range(2)] == [b"made", b"made"]
         Cache(tmp_path / "cache").put("key", 1, Imported())
     assert Cache(tmp_path / "cache").get("key") is None
