@@ -85,6 +85,49 @@ def test_whatever_limit_is_not_kept_stands_in_the_way(name: str) -> None:
     assert several
 
 
+@pytest.mark.parametrize(
+    ("name", "lever", "costs", "free", "cause"),
+    [
+        ("tiny", "precision", "mixed", "fp32", "converting numbers"),
+        ("edge", "precision", "fp32", "fp16", "arithmetic in a format"),
+        ("edge", "checkpointing", True, False, "computing activations again"),
+        ("mobile", "checkpointing", True, False, "computing activations again"),
+        ("cloud", "checkpointing", True, False, "computing activations again"),
+    ],
+)
+def test_what_a_lever_costs_is_what_its_other_position_saves(
+    name: str, lever: str, costs: Any, free: Any, cause: str
+) -> None:
+    wall = BY_NAME[name].wall
+    setting = {**start_of(wall.levers), lever: costs}
+    if "payload" in setting:  # What is sent is the same, whatever is computed.
+        setting["payload"] = "fp32"
+    before, after = (wall.plan({**setting, lever: value}) for value in (costs, free))
+    share = next(share for name, share in before.lost.items() if name.startswith(cause))
+    assert share == pytest.approx(1 - sum(after.step.values()) / sum(before.step.values()))
+    assert share > 0.01
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missed_target_names_what_costs_most(name: str) -> None:
+    """Where 16-bit numbers had to be converted, and the network was idle, the page once said "the devices wait"."""
+    wall = BY_NAME[name].wall
+    missed = 0
+    for setting in list(settings(wall.levers))[:: 61 if name == "cloud" else 13]:
+        plan = wall.plan(setting)
+        if wall_score.limited(wall, plan) != "mfu":
+            continue
+        missed += 1
+        told = walled(name, **setting)["failure"]["what"]
+        largest = max(plan.lost, key=lambda cause: plan.lost[cause])
+        assert largest in told
+        assert f"{100 * plan.lost[largest]:.0f} % shorter" in told
+        assert largest != "converting numbers that this chip cannot multiply as they are stored" or (
+            setting["precision"] == "mixed"
+        )
+    assert missed
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_becomes_of_the_loss_is_no_cell_of_the_numbers_and_the_limits_say_which_they_are(name: str) -> None:
     """The sentence pushed all values out of a phone's sight. Beside a start that explodes, "Limits" was blank."""

@@ -243,6 +243,8 @@ class Plan:
         batch: Samples of an update, in the sizes of `Wall.base`.
         guard: What stands between a gradient and the weights.
         step: Seconds of an update, by what they go to.
+        lost: Share of the step that would be saved without each thing that levers can change, by its name in a
+            sentence.
     """
 
     mfu: float
@@ -252,6 +254,7 @@ class Plan:
     batch: int
     guard: Guard
     step: Mapping[str, float]
+    lost: Mapping[str, float]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ STATES = {
     "": "nothing: every limit is kept",
     "memory": "memory",
     "network": "the network",
-    "mfu": "the target: the devices wait too much",
+    "mfu": "the target: too little of the step is useful arithmetic",
     "exploded": "the toy loss: it explodes",
     "loss": "the toy loss: it does not fall far enough",
 }
@@ -29,7 +29,7 @@ WHY = {
     "": "Memory, network, target and loss all have to hold at once.",
     "memory": "A step that does not fit does not run, whatever else is right.",
     "network": "It is busy for as long as exchanges take, beside all the time that they have.",
-    "mfu": "Useful operations over what the devices could do: waiting and computing again lower it.",
+    "mfu": "Useful operations over what the devices could do: waiting, converting and computing again lower it.",
     "exploded": "A rate too high for the batch, a gradient beyond the format, or an update that nothing holds back.",
     "loss": "The same samples in fewer updates, or updates too small, leave the loss where it is.",
 }

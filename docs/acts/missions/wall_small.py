@@ -72,10 +72,19 @@ def small_plan(
     peak = chip.peak("fp32" if precision == "fp32" else short or "fp32")
     flops = part.flops * batch * accumulate
     reached = work.efficiency * batch / (batch + work.half)
-    compute = flops * converted * (4 / 3 if checkpointing else 1.0) / (peak * reached)
+    again = 4 / 3 if checkpointing else 1.0
+    compute = flops * converted * again / (peak * reached)
     network = exchange.bytes / exchange.rate + exchange.latency
     total = compute + network + exchange.fixed
     best = max(chip.peak("fp32"), chip.peak(short) if short else 0.0)
     step = {"compute": compute, "network": network} | ({"writing": exchange.fixed} if exchange.fixed else {})
     size = batch * accumulate * update.devices
-    return Plan(flops / (total * best), network / total, held.need, held.limit, size, guard, step)
+    slower = {
+        "arithmetic in a format that this chip computes more slowly": best / peak,
+        "converting numbers that this chip cannot multiply as they are stored": converted,
+        "computing activations again": again,
+        "too few samples at once to keep the device at work": (batch + work.half) / batch,
+    }
+    waits = {"waiting for the network": network / total, "writing what was learned": exchange.fixed / total}
+    lost = waits | {cause: (1 - 1 / times) * compute / total for cause, times in slower.items()}
+    return Plan(flops / (total * best), network / total, held.need, held.limit, size, guard, step, lost)

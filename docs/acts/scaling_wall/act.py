@@ -301,13 +301,19 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
     what = {
         "memory": "The step does not run.",
         "network": "Exchanges take too large a share of the step.",
-        "mfu": "The devices wait, or compute again, for too much of their time.",
+        "mfu": _largest_loss(plan),
         "exploded": reasons.get(trials.reason, ""),
         "loss": _few(trials.wanted)
         if final_loss(run) < 1
         else "The learning rate is beyond what the toy loss can follow: it ends above where it began.",
     }
     return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy)
+
+
+def _largest_loss(plan: Plan) -> str:
+    """What lowers the MFU most of all that levers can change."""
+    cause, share = max(plan.lost.items(), key=lambda item: item[1])
+    return f"What costs most here: {cause}. Without it the step would be {100 * share:.0f} % shorter."
 
 
 def _few(updates: int) -> str:
