@@ -182,14 +182,24 @@ describe("the ledger of a browser", () => {
 
   test("merging takes what is newer or was reset here, and says what it kept", async () => {
     const store = await tab(new FakeDatabase());
-    store.merge([entry({ act: "old", updated: 10 }), entry({ act: "new", updated: 10 }), entry({ act: "gone", updated: 10 })]);
+    store.merge(["old", "new", "gone", "again", "moved"].map((act) => entry({ act, updated: 10 })));
     store.reset("gone");
+    // An act that is reset on its page keeps what was predicted before.
+    const reset = { ...memory, prediction: null, explored: false, revealed: false, earlier: { attempts: 1, first: "40 %", revealed: true } };
+    store.write("again", "none", reset, account);
+    store.write("moved", "none", { ...reset, explored: true }, account);
     const merged = store.merge([
       entry({ act: "old", updated: 5, stage: "predicted" }),
       entry({ act: "new", updated: 20, stage: "predicted" }),
-      entry({ act: "gone", updated: 10 }),
+      ...["gone", "again", "moved"].map((act) => entry({ act, updated: 10 })),
     ]);
-    expect(merged).toEqual({ taken: ["new", "gone"], kept: ["old"] });
-    expect(store.entries().map(({ act, stage }) => [act, stage])).toEqual([["old", "done"], ["new", "predicted"], ["gone", "done"]]);
+    expect(merged).toEqual({ taken: ["new", "gone", "again"], kept: ["old", "moved"] });
+    expect(Object.fromEntries(store.entries().map(({ act, stage }) => [act, stage]))).toEqual({
+      old: "done",
+      new: "predicted",
+      gone: "done",
+      again: "done",
+      moved: "none",
+    });
   });
 });

@@ -48,6 +48,16 @@ describe("the summary of a ledger", () => {
     expect(said(page(kept))).not.toHaveProperty("Best");
   });
 
+  test("an act that was reset has no final state", () => {
+    expect(said(page(entry()))).toHaveProperty("Final state");
+    const earlier = { attempts: 1, first: "75 %", revealed: true };
+    const reset = entry({ stage: "none", memory: { ...memory, prediction: null, earlier }, account: { ...account, prediction: null, verdict: null } });
+    const { Earlier, ...rest } = said(page(reset));
+    expect(Earlier).toBe("one earlier attempt, first 75 %, answer seen");
+    expect(rest).not.toHaveProperty("Final state");
+    expect(rest).not.toHaveProperty("Result");
+  });
+
   test("the gap is the act's sentence, and the numbers that every act gives", () => {
     expect(said(page(entry()))).toMatchObject({ Gap: "2.1 times less.", "In numbers": "answer 35, −40 from the prediction, factor 2.14" });
     const verdict = { correct: false, headline: "Off.", gap: { answer: 35, difference: 35, factor: null } };

@@ -79,6 +79,11 @@ export function withHint(memory: Memory): Memory {
   return { ...memory, hints: Math.min(MOST_HINTS, (memory.hints ?? 0) + 1) };
 }
 
+/** Whether nothing was done since the act was reset: all that the memory holds is what is known of earlier attempts. */
+export function untouched({ prediction, earlier, explored }: Memory): boolean {
+  return earlier !== undefined && prediction === null && !explored;
+}
+
 /** What is known of earlier attempts once this memory is reset; nothing where nothing was ever locked in. */
 export function earlierOf(memory: Memory, words: (prediction: Value) => string): Earlier | undefined {
   const { prediction, earlier, revealed } = memory;

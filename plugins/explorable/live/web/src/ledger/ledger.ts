@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, newer, parseEntry, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { LATEST, newer, parseEntry, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
 import { equal } from "../equal";
 import { bookId } from "../release";
@@ -112,11 +112,11 @@ export class Ledger {
     this.#put(this.entries().map(({ act }) => this.#cleared(act)), true);
   }
 
-  /** Takes every entry that is newer than the one here. What was reset here makes way for any. */
+  /** Takes every entry that is newer than the one here. An act that was reset here and not played since makes way for any. */
   merge(entries: readonly Entry[]): Merged {
     const takes = ({ act, updated }: Entry): boolean => {
       const present = this.#entries.get(act);
-      return !present?.memory || updated > present.updated;
+      return !present?.memory || untouched(present.memory) || updated > present.updated;
     };
     const [taken, kept] = [entries.filter(takes), entries.filter((entry) => !takes(entry))];
     this.#put(taken.map((entry) => ({ ...entry, updated: this.#after(entry.act, entry.updated) })), true);

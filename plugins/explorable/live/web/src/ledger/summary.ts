@@ -36,7 +36,7 @@ function section(entry: Entry, href: Href): Node[] {
     h("p", { class: "il-help" }, `${(entry.memory?.exercise ? OF_EXERCISE : STAGES)[entry.stage]}, ${day}`),
   ];
   if (!account) return [...head, h("p", {}, "Played in an earlier version of this site. Open the act to see it here in full.")];
-  const facts = [...factsOf(account), ...reached(entry)];
+  const facts = [...factsOf(account, entry.stage !== "none"), ...reached(entry)];
   return [
     ...head,
     ...(account.question ? [h("p", {}, account.question)] : []),
@@ -48,15 +48,16 @@ function section(entry: Entry, href: Href): Node[] {
   ];
 }
 
-function factsOf(account: Account): [string, string][] {
+/** `played`: an act that was reset stands where it begins, which is no final state. */
+function factsOf(account: Account, played: boolean): [string, string][] {
   const { prediction, verdict, headline, failure, context, controls } = account;
   const state = [context, ...controls.map(({ label, value }) => `${label} ${value}`)].filter(Boolean).join(", ");
-  const rows: [string, string | null][] = [
+  const rows: [string, string | null | false][] = [
     ["Prediction", prediction],
     ["Gap", verdict && verdict.headline],
     ["In numbers", verdict && gapWords(verdict.gap, verdict.headline)],
-    ["Final state", state || null],
-    ["Result", headline && `${figureWords(headline)}${failure ? `. ${failure}` : ""}`],
+    ["Final state", (played && state) || null],
+    ["Result", played && headline && `${figureWords(headline)}${failure ? `. ${failure}` : ""}`],
   ];
   return rows.flatMap(([term, text]) => (text ? [[term, text] as [string, string]] : []));
 }
