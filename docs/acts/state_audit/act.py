@@ -407,10 +407,11 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     amounts = asked(audit, size=size)
     each = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in _written(amounts, sum(amounts.values())).items())
     least = start.serving / size
+    judged_words = "" if not right else f", and that is {'right' if f'{said:,g}' == _number(answer) else 'near enough'}"
     return live.Verdict(
         correct=right,
         headline=f"{_number(answer)} {''.join(_ask_unit(audit))}: {each}{f' {unit}' if audit.ask.share else ''}. "
-        f"You said {said:,g}{', and that is right' if right else ''}.",
+        f"You said {said:,g}{judged_words}.",
         paragraphs=(
             f"Running the finished {track.model} takes {_number(least)} {unit}. As the mission begins, training it "
             f"needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
