@@ -1,7 +1,7 @@
 // The design ledger: what it says and keeps of the acts, as a file, as a link, in two tabs, and where nothing can be kept.
 // @ts-check
 import assert from "node:assert/strict";
-import { ACT, actReady, instrumentsOpen, verdict, verdictShown } from "./act_page.mjs";
+import { ACT, actReady, confirmReset, follow, instrumentsOpen, resetButton, verdict, verdictShown } from "./act_page.mjs";
 import { ACT_2, ACT_3, damageShelf, emptyLedger, importFile, LAPTOP, LEDGER, ledgerButton, ledgerDocument, ledgerSays, lever, move, number, open, playedLedger, predict, refusingStorage, reveal, secondTab, trail, unsaved } from "./lab_page.mjs";
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function ledgerTests({ once, full }) {
@@ -60,6 +60,17 @@ export function ledgerTests({ once, full }) {
     assert.deepEqual(await ledgerDocument(browser), { ...document, acts: (await ledgerDocument(browser)).acts });
     await importFile(browser, "mine.json", JSON.stringify(document));
     await ledgerSays(browser, /2 acts stayed as here/);
+
+    await follow(browser, `${server.base}${LAPTOP}`);
+    await actReady(browser);
+    await browser.click(resetButton);
+    await browser.click(confirmReset);
+    await follow(browser, server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    assert.match(await browser.text("live-ledger"), /Not started/);
+    await importFile(browser, "mine.json", JSON.stringify(document));
+    await ledgerSays(browser, /1 act taken\. 1 act stayed as here/);
+    assert.deepEqual((await ledgerDocument(browser)).predictions, document.predictions);
 
     await emptyLedger(browser);
     server.clear();
