@@ -146,9 +146,11 @@ export function snippetTests({ everywhere, once, widely, full }) {
     const { first, second } = await openTwo(all);
     await first.write("kept = 'still here'");
     await first.run();
-    await second.write("while True: pass");
+    await second.write("print('one')\nprint('two')\nwhile True: pass");
     await browser.click(second.button("Run"));
     await second.running();
+    const printed = () => [...document.querySelectorAll('live-snippet [data-slot="output"]')].some(({ textContent }) => textContent?.includes("two"));
+    await browser.waitFor(printed, WAIT_MS, "what is printed");
     await browser.eval((host) => {
       const element = /** @type {HTMLElement} */ (document.querySelector(host));
       const stop = /** @type {HTMLElement} */ (element.querySelector('[data-action="stop"]'));
@@ -167,6 +169,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     });
     assert.ok(took < 1000, `stopping took ${took} ms`);
     assert.match(await browser.text(`${second.host} [data-slot="state"]`), /stopped/i);
+    assert.match(await browser.text(`${second.host} [data-slot="output"]`), /one\s+two/, "what was printed stays");
 
     await second.write("print(kept)");
     assert.equal(await second.run(), "still here");

@@ -29,7 +29,9 @@ export interface Pyodide {
   ): Promise<unknown>;
 }
 
-/** Milliseconds and characters after which buffered output is sent on: a printing loop must not flood the page. */
+/** So many pieces are sent at once: no timer runs beside Python, so what is held when it is stopped is lost. */
+const SENT_AT_ONCE = 200;
+/** Milliseconds and characters after which later output is sent on: a printing loop must not flood the page. */
 const FLUSH_MS = 40;
 const FLUSH_CHARACTERS = 8192;
 
@@ -132,6 +134,7 @@ class OutputBuffer {
   readonly #send: (text: string) => void;
   #text = "";
   #sentAt = 0;
+  #sent = 0;
 
   constructor(send: (text: string) => void) {
     this.#send = send;
@@ -139,13 +142,15 @@ class OutputBuffer {
 
   write(text: string): void {
     this.#text += text;
-    if (this.#text.length >= FLUSH_CHARACTERS || performance.now() - this.#sentAt >= FLUSH_MS) this.flush();
+    const rests = this.#sent >= SENT_AT_ONCE && performance.now() - this.#sentAt < FLUSH_MS;
+    if (!rests || this.#text.length >= FLUSH_CHARACTERS) this.flush();
   }
 
   flush(): void {
     if (!this.#text) return;
     this.#send(this.#text);
     this.#text = "";
+    this.#sent += 1;
     this.#sentAt = performance.now();
   }
 }
