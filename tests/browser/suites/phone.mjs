@@ -25,7 +25,13 @@ export function phoneTests({ once }) {
     await browser.press("Enter");
     await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
     assert.equal(await bench(), before);
+    const label = () => browser.of("live-act .il-chart__svg svg text", (text) => text.getBoundingClientRect().height);
+    const small = await label();
     await browser.of("html", (root) => (root.style.fontSize = "250%"));
+    await browser.waitFor("live-act .il-chart__frame[tabindex='0']");
+    // Material's own size is 125 %: a picture's words become twice as large, as those around them do.
+    assert.ok((await label()) > 1.75 * small, `a label of ${small} px has ${await label()}`);
+    assert.ok(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), "the picture is scrolled, and not the page");
     const cut = await browser.eval(() =>
       [...document.querySelectorAll(":is(live-act, live-snippet) :is(a, button, input, select, summary)")].flatMap((one) => {
         const { left, right, width } = one.getBoundingClientRect();
@@ -34,6 +40,7 @@ export function phoneTests({ once }) {
     );
     assert.deepEqual(cut, []);
     await browser.of("html", (root) => root.style.removeProperty("font-size"));
+    await browser.waitFor("live-act .il-chart__frame:not([tabindex])");
     await browser.resize(PHONE.height, PHONE.width);
     await browser.of("live-act [data-choice='batch']", (lever) => lever.scrollIntoView({ block: "end", behavior: "instant" }));
     await inSight(browser, "live-act [data-slot='plot']", ACT);

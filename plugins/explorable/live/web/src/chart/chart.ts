@@ -28,6 +28,9 @@ interface Specification {
   data?: { name: string }[];
 }
 
+/** Text of this size in pixels, and larger, is larger than a picture's words are made for. */
+const LARGE_PX = 17.6;
+
 let vega: Promise<Vega> | undefined;
 let tries = 0;
 
@@ -82,6 +85,8 @@ export class Chart {
   filter: Filter | null = null;
   readonly figure: HTMLElement;
   readonly title: string;
+  /** Holds the picture and what lies over it; at a large text size a picture wider than the page is scrolled in it. */
+  readonly frame: HTMLElement;
   /** Begins where the plot does and lies over it: what can be taken in hand. */
   readonly overlay: HTMLElement;
   readonly #plot: HTMLElement;
@@ -98,6 +103,7 @@ export class Chart {
   constructor(figure: HTMLElement) {
     this.#plot = find(figure, '[data-slot="plot"]');
     this.figure = figure;
+    this.frame = find(figure, ".il-chart__frame");
     this.title = find(figure, "figcaption").textContent ?? "";
     this.overlay = h("div", { class: "il-chart__hands" });
     this.#plot.before(this.overlay);
@@ -225,7 +231,12 @@ export class Chart {
   }
 
   readonly #stage = document.createElement("div");
-  readonly #resized = new ResizeObserver(() => this.#tell());
+  readonly #resized = new ResizeObserver(() => {
+    // What can be scrolled has to be reachable by the keyboard.
+    if (this.frame.scrollWidth > this.frame.clientWidth) this.frame.tabIndex = 0;
+    else this.frame.removeAttribute("tabindex");
+    this.#tell();
+  });
 
   #tell(): void {
     for (const listener of this.#listeners) listener();
@@ -270,5 +281,6 @@ function holdShape(plot: HTMLElement): void {
   const [, , width, height] = (svg?.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
   if (!width || !height) return;
   plot.style.setProperty("--il-chart-ratio", `${width} / ${height}`);
-  plot.style.setProperty("--il-chart-width", `${width}px`);
+  // Beyond the usual text size it grows with the text.
+  plot.style.setProperty("--il-chart-width", `max(${width}px, ${width / LARGE_PX}em)`);
 }

@@ -26,7 +26,7 @@ export class Playback implements Filter {
     this.#slider = h("input", { type: "range", min: "0", step: "1", "aria-label": `${chart.title}: step` });
     this.#words = h("span", { "aria-hidden": "true" });
     this.#bar = h("div", { class: "il-playback", hidden: true }, this.#button, this.#slider, this.#words);
-    chart.plot.after(this.#bar);
+    chart.frame.after(this.#bar);
     chart.filter = this;
     this.#button.addEventListener("click", () => this.#toggle(), { signal });
     this.#slider.addEventListener("input", () => this.#moved(), { signal });

@@ -21,7 +21,7 @@ export class Segments {
     this.#spec = spec;
     this.#chart = chart;
     this.#list = h("div", { class: "il-parts", role: "group", "aria-label": `Parts of the chart: ${chart.title}` });
-    chart.plot.after(this.#list);
+    chart.frame.after(this.#list);
     signal.addEventListener("abort", () => this.#list.remove());
     const { plot } = chart;
     // Only a mouse that moves points at something, not one under which the chart is drawn anew.
