@@ -191,8 +191,8 @@ def told(block: Mapping[str, Any], runs: Mapping[str, Sequence[str]], *, seed: i
         failed = f", {summary['failed']} of {summary['trained']} seeds failed" if seed is None else ""
         parts.append(f"{words} ends with {loss}{failed}")
     who = "" if seed is None else f"with seed {seeds[seed]['seed']} alone, "
-    thick = "; the thick lines are medians of the seeds" if seed is None else ""
-    return who + "; ".join(parts) + thick
+    thick = "; the thick lines are medians of the seeds' training" if seed is None else ""
+    return f"on test digits {who}{'; '.join(parts)}{thick}"
 
 
 def likeness(block: Mapping[str, Any], run: str, what: str) -> tuple[list[int], list[float]]:
