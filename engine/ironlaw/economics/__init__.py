@@ -12,7 +12,6 @@ from ironlaw.economics.cost import (
     energy,
     joules_per_token,
     rent,
-    runs_to_break_even,
     training_seconds,
     worth_of_utilization,
 )

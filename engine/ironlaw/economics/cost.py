@@ -69,12 +69,6 @@ def buy(devices: Count, price: Dollars) -> Dollars:
     return devices * price
 
 
-def runs_to_break_even(purchase: Dollars, rental_per_run: Dollars) -> Ratio:
-    """Training runs after which buying has cost less than renting."""
-    require_above_zero("rental per run", rental_per_run)
-    return purchase / rental_per_run
-
-
 def energy(hours: Hours, power: Watts, *, node_overhead: Ratio = 1.0, pue: Ratio = 1.0) -> KilowattHours:
     """Kilowatt-hours of device-hours at `power` watts per device, with everything that is drawn beside it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ironlaw.parallel.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
-from ironlaw.parallel.context_parallel import ring_bytes_per_layer
 from ironlaw.parallel.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
 from ironlaw.parallel.job import JobTime, job_time
 from ironlaw.parallel.pipeline_parallel import bubble_fraction, bubble_overhead

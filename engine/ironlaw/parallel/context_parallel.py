@@ -10,34 +10,8 @@ overlap; NVIDIA/TransformerEngine, `context_parallel.py`, late 2025, `AttnFuncWi
 
 from __future__ import annotations
 
-from ironlaw.core.arrays import maximum, require_each
-from ironlaw.core.units import Bytes, Count, Seconds, Traffic
-
-
-def ring_bytes_per_layer(
-    micro_batch: Count,
-    sequence: Count,
-    kv_width: Count,
-    devices: Count,
-    *,
-    element_bytes: Bytes = 2,
-    recompute: bool = False,
-) -> Traffic:
-    """Bytes that a device sends per layer and micro-batch: `3 (c-1) 2 b s/c w` elements, `4 (c-1)` where it runs again.
-
-    Args:
-        micro_batch: b, sequences.
-        sequence: s, tokens of a whole sequence.
-        kv_width: w, columns of keys, and of values, that a device has: key/value heads times their size, over the
-            tensor group.
-        devices: c, those that share a sequence.
-        element_bytes: Bytes of an element.
-        recompute: Whether checkpointing runs attention again.
-    """
-    sizes = {"micro-batch": micro_batch, "sequence": sequence, "width of keys": kv_width, "devices": devices}
-    require_each(1, sizes)
-    passed = 2 * micro_batch * sequence * kv_width * element_bytes / devices
-    return (4 if recompute else 3) * (devices - 1) * passed
+from ironlaw.core.arrays import maximum
+from ironlaw.core.units import Count, Seconds
 
 
 def sends(devices: Count, *, backward: bool) -> tuple[tuple[Count, Count], ...]:

@@ -19,7 +19,6 @@ from ironlaw.training.pipeline import (
     StageTimes,
     buffer_bytes,
     english_text,
-    shuffled_rate,
     stage_times,
     throughput,
     workers_to_feed,

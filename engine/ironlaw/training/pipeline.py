@@ -188,11 +188,3 @@ def throughput(loader_rate: PerSecond, device_rate: PerSecond, devices: Count = 
     """
     require_at_least("devices", devices, 1)
     return minimum(loader_rate, devices * device_rate)
-
-
-def shuffled_rate(sequential: BytesPerSecond) -> BytesPerSecond:
-    """The chapter's rule of thumb: random access leaves a tenth of the sequential rate.
-
-    `Storage.read_rate` derives the factor from latency and record size instead.
-    """
-    return sequential * 0.1

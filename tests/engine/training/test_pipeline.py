@@ -18,7 +18,6 @@ from ironlaw.training.pipeline import (
     StageTimes,
     buffer_bytes,
     english_text,
-    shuffled_rate,
     stage_times,
     throughput,
     workers_to_feed,
@@ -106,10 +105,6 @@ def test_a_second_device_adds_nothing_to_a_saturated_loader() -> None:
 def test_prefetch_buffers_grow_with_workers() -> None:
     assert buffer_bytes(1e6, 0) == 1e6
     assert buffer_bytes(1e6, 8, 2) == 17e6
-
-
-def test_chapters_shuffling_rule() -> None:
-    assert shuffled_rate(3.5e9) == pytest.approx(0.35e9)
 
 
 def test_stage_times_take_arrays() -> None:
