@@ -22,7 +22,7 @@ from ironlaw import (
     setup,
 )
 from ironlaw.files import Facts
-from ironlaw.files.nested import is_too_deep
+from ironlaw.files.documents import is_too_deep
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files

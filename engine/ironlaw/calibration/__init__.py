@@ -6,8 +6,7 @@ finished prediction and a handful of words about the run, and multiplies. `tools
 """
 
 from ironlaw.calibration.band import Calibrated, ReservedBand, calibrate, calibrate_reserved
-from ironlaw.calibration.coefficients import KINDS, Model, coefficients
-from ironlaw.calibration.features import Features, doublings, gpu_family, number_group
+from ironlaw.calibration.coefficients import KINDS, Features, Model, coefficients, doublings, gpu_family, number_group
 
 __all__ = [
     "KINDS",

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from ironlaw.calibration.coefficients import KINDS, coefficients, content
-from ironlaw.calibration.features import Features
+from ironlaw.calibration.coefficients import KINDS, Features, coefficients, content
 
 NINETY = 1.6449
 """Half the width of the range that holds 90 % of a normal distribution, in standard deviations."""

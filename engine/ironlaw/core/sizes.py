@@ -1,7 +1,9 @@
 """Sizes that depend on the batch: polynomials in batch B and sequence length T, so that one trace serves every batch.
 
 An operation list is traced once per model and precision with symbols, then evaluated for any B and T: scalars in the
-browser, NumPy arrays in a sweep. `B * T * 768` is the number of elements of a hidden state.
+browser, NumPy arrays in a sweep. `B * T * 768` is the number of elements of a hidden state. A `Size` counts exactly; a
+`Polynomial` is a size times a factor, e.g. seconds per byte, evaluated over products of batch and sequence that are
+computed once per point.
 """
 
 from __future__ import annotations
@@ -105,3 +107,44 @@ NOTHING = Size(())
 BATCH = Size((((1, 0), 1),))
 SEQUENCE = Size((((0, 1), 1),))
 TOKENS = BATCH * SEQUENCE
+
+
+POWERS = ((1, 0), (0, 1), (1, 1), (0, 2), (1, 2))
+"""Exponents of batch and sequence that occur in a transformer: B, T, B T, T^2, B T^2."""
+
+Point = tuple[Count, Count, Count, Count, Count]
+"""The products of `POWERS` at one batch and sequence length."""
+
+
+def point(batch: Count, sequence: Count) -> Point:
+    """The products of `POWERS`; arguments may be NumPy arrays."""
+    tokens = batch * sequence
+    return batch, sequence, tokens, sequence * sequence, tokens * sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """`constant` plus a coefficient for some of `POWERS`, given as index and coefficient."""
+
+    constant: float
+    terms: tuple[tuple[int, float], ...]
+
+    def __call__(self, at: Point) -> float:
+        """The value at a `point`."""
+        total = self.constant
+        for index, coefficient in self.terms:
+            total = total + coefficient * at[index]
+        return total
+
+
+def polynomial(size: Size, factor: float = 1.0) -> Polynomial:
+    """A size times a factor. Raises `EngineError` for a power of batch or sequence that no transformer has."""
+    constant, terms = 0.0, []
+    for power, coefficient in size.terms:
+        if power == (0, 0):
+            constant = coefficient * factor
+        elif power in POWERS:
+            terms.append((POWERS.index(power), coefficient * factor))
+        else:
+            raise EngineError("power", power, POWERS)
+    return Polynomial(constant, tuple(terms))

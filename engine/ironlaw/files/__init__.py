@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers, values
+from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import Facts, Observed, Reading
-from ironlaw.files.nested import TooDeepError
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from ironlaw.files import command_line, documents
-from ironlaw.files.nested import is_too_deep
+from ironlaw.files.documents import is_too_deep
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(\s|$)")
 _BEGINS = re.compile(r"\s*[A-Za-z_]")

@@ -26,8 +26,8 @@ from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
 from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
 from ironlaw.parallel import collectives, context_parallel, pipeline_parallel, tensor_parallel
+from ironlaw.parallel.collectives import group_all_reduce
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
-from ironlaw.parallel.multi_node import group_all_reduce
 from ironlaw.time.step import Achieved, StepPlan, StepTime, step_plan, whole_flops
 
 

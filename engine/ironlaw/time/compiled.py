@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ironlaw.config.resolved import Setup
-from ironlaw.core.polynomial import Polynomial, polynomial
-from ironlaw.core.sizes import NOTHING, TOKENS, Size, as_size
+from ironlaw.core.sizes import NOTHING, TOKENS, Polynomial, Size, as_size, polynomial
 from ironlaw.core.units import Count, FlopsPerSecond, Ratio, Seconds
 from ironlaw.graph.ir import Matmul
 from ironlaw.graph.kernels import Kernel, Phase

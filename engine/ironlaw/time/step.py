@@ -18,8 +18,7 @@ from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import as_floats, maximum, numbers
 from ironlaw.core.errors import require_positive
-from ironlaw.core.polynomial import Polynomial, point, polynomial
-from ironlaw.core.sizes import NOTHING, Size, power_of_two, total
+from ironlaw.core.sizes import NOTHING, Polynomial, Size, point, polynomial, power_of_two, total
 from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
 from ironlaw.graph.ir import Section
 from ironlaw.graph.kernels import Phase

@@ -12,8 +12,8 @@ from ironlaw import EngineError, Layout, Transformer, model, precision, training
 from ironlaw.config.layout import stages, tensor_shard
 from ironlaw.graph import sections
 from ironlaw.graph.blocks import FrameworkName
+from ironlaw.memory.textbook import state_bytes_per_parameter
 from ironlaw.parallel.tensor_parallel import activation_bytes_per_layer
-from ironlaw.parallel.zero import state_bytes_per_parameter
 
 GPT3 = model("gpt3-175b")
 

@@ -13,8 +13,7 @@ import pytest
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, pastes, read
-from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT
-from ironlaw.files.nested import is_too_deep
+from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT, is_too_deep
 from ironlaw.models import from_config
 from ironlaw.models.checkpoints import read_header
 

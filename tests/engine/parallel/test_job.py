@@ -19,9 +19,8 @@ from ironlaw.hardware.accelerators import accelerator
 from ironlaw.hardware.cluster import Cluster, cluster
 from ironlaw.memory.ledger import training_memory
 from ironlaw.models.transformer import Transformer
-from ironlaw.parallel.collectives import all_gather, all_reduce, ring_all_reduce
+from ironlaw.parallel.collectives import all_gather, all_reduce, group_all_reduce, ring_all_reduce
 from ironlaw.parallel.job import HOST_COLLECTIVE, JobTime, job_plan, job_time
-from ironlaw.parallel.multi_node import group_all_reduce
 from ironlaw.parallel.search import search
 from ironlaw.time.step import KERNEL_GAP, step_plan
 from tests.conftest import tries

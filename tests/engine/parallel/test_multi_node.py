@@ -16,8 +16,14 @@ from ironlaw.core.errors import EngineError
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.hardware.cluster import Cluster, cluster
 from ironlaw.hardware.links import Measured, link
-from ironlaw.parallel.collectives import all_gather, all_reduce, all_reduce_factor, ring_all_reduce
-from ironlaw.parallel.multi_node import group_all_reduce, tree_across_nodes
+from ironlaw.parallel.collectives import (
+    all_gather,
+    all_reduce,
+    all_reduce_factor,
+    group_all_reduce,
+    ring_all_reduce,
+    tree_across_nodes,
+)
 
 MIB, GIB = 2**20, 2**30
 HDR = link("infiniband-hdr")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ironlaw.core.errors import EngineError
 from ironlaw.hardware.accelerators import accelerator
+from ironlaw.memory import textbook
 from ironlaw.models.transformer import model
-from ironlaw.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel, zero
+from ironlaw.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel
 from ironlaw.parallel.job import COPY_PASSES, job_time
 
 devices = st.integers(1, 4096)
@@ -23,24 +24,24 @@ def test_zero_stages_follow_table_1_of_the_paper() -> None:
     published = {1: (120, 120, 120, 120), 64: (120, 31.4, 16.6, 1.88), 1024: (120, 30.1, 15.1, 0.12)}
     for n, row in published.items():
         for stage, gigabytes in enumerate(row):
-            ours = 7.5 * zero.state_bytes_per_parameter(stage, n)
+            ours = 7.5 * textbook.state_bytes_per_parameter(stage, n)
             assert ours == pytest.approx(gigabytes, abs=0.06)
 
 
 @given(n=devices)
 def test_zero_closed_forms(n: int) -> None:
-    assert zero.state_bytes_per_parameter(0, n) == 16
-    assert zero.state_bytes_per_parameter(1, n) == pytest.approx(4 + 12 / n)
-    assert zero.state_bytes_per_parameter(2, n) == pytest.approx(2 + 14 / n)
-    assert zero.state_bytes_per_parameter(3, n) == pytest.approx(16 / n)
+    assert textbook.state_bytes_per_parameter(0, n) == 16
+    assert textbook.state_bytes_per_parameter(1, n) == pytest.approx(4 + 12 / n)
+    assert textbook.state_bytes_per_parameter(2, n) == pytest.approx(2 + 14 / n)
+    assert textbook.state_bytes_per_parameter(3, n) == pytest.approx(16 / n)
 
 
 @given(n=devices, stage=st.integers(0, 3))
 def test_more_devices_or_a_higher_stage_never_need_more_memory(n: int, stage: int) -> None:
-    here = zero.state_bytes_per_parameter(stage, n)
-    assert zero.state_bytes_per_parameter(stage, 2 * n) <= here
+    here = textbook.state_bytes_per_parameter(stage, n)
+    assert textbook.state_bytes_per_parameter(stage, 2 * n) <= here
     if stage < 3:
-        assert zero.state_bytes_per_parameter(stage + 1, n) <= here + 1e-12
+        assert textbook.state_bytes_per_parameter(stage + 1, n) <= here + 1e-12
 
 
 def test_zero_2_sends_no_more_than_data_parallelism_and_zero_3_half_as_much_again() -> None:
@@ -81,8 +82,8 @@ def test_larger_messages_of_gradients_wait_for_fewer_hops() -> None:
 
 
 def test_gpt3_static_state_is_2_8_terabytes() -> None:
-    assert 175e9 * zero.state_bytes_per_parameter(0, 1) == 2.8e12
-    assert 32e9 / zero.state_bytes_per_parameter(3, 64) == pytest.approx(128e9)
+    assert 175e9 * textbook.state_bytes_per_parameter(0, 1) == 2.8e12
+    assert 32e9 / textbook.state_bytes_per_parameter(3, 64) == pytest.approx(128e9)
 
 
 @given(n=st.integers(2, 4096), size=st.floats(1, 1e12))
@@ -212,7 +213,7 @@ def test_formulas_take_arrays() -> None:
     step = data_parallel.data_parallel_step(0.1, 6e9, n, 50e9)
     single = [data_parallel.data_parallel_step(0.1, 6e9, int(k), 50e9).total for k in n]
     assert np.allclose(step.total, single)
-    assert np.allclose(zero.state_bytes_per_parameter(2, n), 2 + 14 / n)
+    assert np.allclose(textbook.state_bytes_per_parameter(2, n), 2 + 14 / n)
     assert np.allclose(pipeline_parallel.bubble_overhead(n, 16), (n - 1) / 16)
     trees = [collectives.tree_all_reduce(1e6, int(k), 1e9, 1e-6) for k in n]
     assert np.allclose(collectives.tree_all_reduce(1e6, n, 1e9, 1e-6), trees)
@@ -236,8 +237,8 @@ def test_amdahl_limits_speedup_to_the_serial_share() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: zero.state_bytes_per_parameter(4, 8), "zero 4 is unknown; allowed: 0, 1, 2, 3"),
-        (lambda: zero.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
+        (lambda: textbook.state_bytes_per_parameter(4, 8), "zero 4 is unknown; allowed: 0, 1, 2, 3"),
+        (lambda: textbook.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
         (lambda: pipeline_parallel.bubble_fraction(0, 8), "pipeline stages 0 is not allowed"),
         (
             lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, checkpointing="some"),
