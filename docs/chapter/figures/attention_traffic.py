@@ -3,7 +3,7 @@
 from explorable.figures.drawing import Drawing, canvas
 from explorable.shared.svg import INK
 from ironlaw import GB, accelerator
-from ironlaw.time.attention_io import flash2_elements, standard_elements
+from ironlaw.time.attention import flash2_elements, standard_elements
 
 HEAD, BYTES = 64, 2
 LENGTHS = tuple(2**power for power in range(8, 15))

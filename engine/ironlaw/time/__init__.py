@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw.time.attention_io import score_bytes, traffic_ratio
+from ironlaw.time.attention import score_bytes, traffic_ratio
 from ironlaw.time.gemm import gemm_rate, product_bytes, product_seconds
 from ironlaw.time.roofline import (
     RooflinePoint,

@@ -15,7 +15,7 @@ from ironlaw.graph.kernels import backward_kernels, forward_kernels
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models.transformer import model
 from ironlaw.numerics.precision import precision
-from ironlaw.time import attention_io
+from ironlaw.time import attention
 from ironlaw.time.attention import BLOCKS_PER_TILE, causal_share, kernel_share
 from ironlaw.time.roofline import attainable, intensity, least_seconds, matmul_intensity, ridge_point, step_points
 
@@ -83,7 +83,7 @@ def test_fusion_moves_fewer_bytes_in_fewer_launches(mode: str, attention: Any, b
 
 def test_flash_attention_traffic_falls_with_on_chip_memory() -> None:
     # 100 KB of 16-bit elements, N = 4,096, d = 64: the ratio is a computed figure, not a constant.
-    small, large = (attention_io.traffic_ratio(4096, 64, kilobytes * 512) for kilobytes in (50, 100))
+    small, large = (attention.traffic_ratio(4096, 64, kilobytes * 512) for kilobytes in (50, 100))
     assert small == pytest.approx(2.08)
     assert large == pytest.approx(4.0)
 
@@ -92,13 +92,13 @@ def test_flash_attention_traffic_falls_with_on_chip_memory() -> None:
 def test_flash_never_moves_more_than_standard_when_a_block_holds_the_head(n: int, d: int, kilobytes: int) -> None:
     on_chip = kilobytes * 512
     if on_chip >= 4 * d * d and n >= 2 * d:
-        assert attention_io.flash_elements(n, d, on_chip) <= attention_io.standard_elements(n, d) * 1.5
-    assert attention_io.flash_elements(n, d, 2 * on_chip) <= attention_io.flash_elements(n, d, on_chip)
+        assert attention.flash_elements(n, d, on_chip) <= attention.standard_elements(n, d) * 1.5
+    assert attention.flash_elements(n, d, 2 * on_chip) <= attention.flash_elements(n, d, on_chip)
 
 
 def test_score_matrix_of_the_chapter() -> None:
     # 4,096 x 4,096 in FP32 is 64 MiB for one head.
-    assert attention_io.score_bytes(1, 1, 4096, 4) == 64 * 2**20
+    assert attention.score_bytes(1, 1, 4096, 4) == 64 * 2**20
 
 
 def test_causal_kernels_do_half_the_work_and_the_diagonal() -> None:
@@ -127,16 +127,14 @@ def test_a_causal_kernel_pays_for_short_sequences() -> None:
 
 def test_formulas_take_arrays() -> None:
     n: Any = np.array([128, 1024, 8192])
-    assert np.allclose(
-        attention_io.flash_elements(n, 64, 51200), [attention_io.flash_elements(int(k), 64, 51200) for k in n]
-    )
+    assert np.allclose(attention.flash_elements(n, 64, 51200), [attention.flash_elements(int(k), 64, 51200) for k in n])
     assert np.allclose(causal_share(n), [causal_share(int(k)) for k in n])
     assert np.allclose(attainable(n, 312e12, 2e12), np.minimum(312e12, n * 2e12))
 
 
 def test_bad_input_is_one_line() -> None:
     with pytest.raises(EngineError, match="it must be at least 4 d = 256"):
-        attention_io.flash_elements(1024, 64, 100)
+        attention.flash_elements(1024, 64, 100)
     with pytest.raises(EngineError, match="bytes moved 0 is not allowed"):
         intensity(1.0, 0)
 
