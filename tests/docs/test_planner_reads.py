@@ -281,6 +281,35 @@ def test_a_file_and_choices_make_one_plan_in_any_order(text: str, method: str) -
         assert "as your files have them" in ACT.compute(last).tables["answer"].caption
 
 
+@pytest.mark.parametrize(
+    ("said", "on_t4"), [("bf16: auto\n", "16"), ("", "16"), ("fp16: auto\n", "16"), ("bf16: auto\nfp16: false\n", "32")]
+)
+@pytest.mark.parametrize("trains", ["", "adapter: lora\nlora_r: 16\n", "adapter: qlora\nload_in_4bit: true\n"])
+@pytest.mark.parametrize("later", [False, True])
+def test_formats_that_a_file_leaves_to_the_card_are_those_of_the_card(
+    said: str, on_t4: str, trains: str, later: bool
+) -> None:
+    """axolotl's `auto`: BF16 where the card has it, else FP16, if the file does not refuse that (`resolve_dtype`)."""
+    text = f"base_model: Qwen/Qwen2.5-0.5B\nsequence_len: 1024\nmicro_batch_size: 1\n{trains}{said}"
+    for card, form in (("h100-sxm", "bf16"), ("t4", f"fp{on_t4}"), ("v100-32", f"fp{on_t4}")):
+        before = START if later else at(gpu=card)
+        state = State("run", {**before.controls, **read([text], before).controls, "gpu": card})
+        asked, view = setup_of(state), ACT.compute(state)
+        assert asked.precision.compute.name == form
+        assert (asked.precision.weights.name == form) is (not trains or form == "fp32")
+        assert view.headline.value not in ("–", "")
+        assert "as your files have them" in view.tables["answer"].caption
+        is_more(str(state.controls["more"]))
+        told = " ".join(read([text], before).said)
+        assert ("BF16, on a card without it in FP16" in told) is ("bf16" not in said)
+
+
+def test_formats_left_to_the_card_agree_with_those_that_another_file_says() -> None:
+    text, launch = "base_model: Qwen/Qwen2.5-0.5B\nmicro_batch_size: 1\nbf16: auto\n", "mixed_precision: fp16\n"
+    state = State("run", {**START.controls, **read([text, f"distributed_type: MULTI_GPU\n{launch}"], START).controls})
+    assert setup_of(state).precision.compute.name == "fp16"
+
+
 def test_a_loss_in_pieces_that_is_chosen_later_leaves_evaluation_as_the_files_program_has_it() -> None:
     """axolotl calls Liger's kernel itself, which makes the logits whole outside of training."""
     text, liger = f"{AXOLOTL}eval_batch_size: 8\n", "liger_fused_linear_cross_entropy: true\n"

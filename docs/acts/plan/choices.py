@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from explorable import live
 from ironlaw import (
@@ -23,6 +23,7 @@ from ironlaw import (
 )
 from ironlaw.files import Facts
 from ironlaw.files.documents import is_too_deep
+from ironlaw.files.facts import Format
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
@@ -40,6 +41,7 @@ FORMATS = {
     "amp-bf16": "FP32 trained weights, BF16 autocast",
     "bf16": "BF16 throughout",
     "amp-fp16": "FP32 trained weights, FP16 autocast",
+    "fp16": "FP16 throughout",
     "mixed-bf16": "BF16 with FP32 copies (FSDP, ZeRO)",
     "mixed": "FP16 with FP32 copies (FSDP, ZeRO)",
     "megatron": "BF16 with FP32 copies and gradients",
@@ -66,7 +68,7 @@ WAS = "was"
 """Beside them: of a word that a change has set, what stood before and after of all that changed with it."""
 FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
 """Words that follow from it."""
-_DTYPES = ("fp32", "bf16", "fp16", "fp8", "int8", "nf4")
+_DTYPES = get_args(Format)
 _SIZES = re.compile(r"(^|,)(bucket|prefetch|live|reuse|persistent|double):(auto|[0-9]{1,15})(?=,|$)")
 KEPT: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("compute", "weights", "sums"), _DTYPES.__contains__),

@@ -136,8 +136,12 @@ def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[st
 
 
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
-    """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open."""
-    deepspeed, every = facts.get("runtime") == "deepspeed", "method" not in told
+    """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open.
+
+    That is what is trained, and the card where formats are the card's.
+    """
+    deepspeed = facts.get("runtime") == "deepspeed"
+    every = "method" not in told or str(facts.get("compute")).startswith("auto")
     wanted = {"unprepared", *(_OFFLOADED if deepspeed else ()), *(_FORMATS if every else ())}
     wanted |= {"runtime"} if deepspeed or every else set()
     return {name: facts[name] for name in KEPT if name in wanted and name in facts}

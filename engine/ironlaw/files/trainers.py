@@ -216,16 +216,18 @@ def _targets(value: object) -> tuple[str, ...] | None:
 
 def _compute(document: Document) -> Found:
     """The format of products, where `bf16` or `fp16` says something."""
-    said = document.get("bf16") == "auto" or any(document.get(key) not in values.ABSENT for key in ("bf16", "fp16"))
+    said = any(document.get(key) == "auto" or document.get(key) not in values.ABSENT for key in ("bf16", "fp16"))
     return {"compute": _format(document)} if said else {}
 
 
 def _format(document: Document) -> Format:
     """The format of products that `bf16` and `fp16` choose."""
-    if values.switch("fp16", document.get("fp16")):
-        return "fp16"
-    # `auto` is BF16 on every card that has it.
-    return "bf16" if document.get("bf16") == "auto" or values.switch("bf16", document.get("bf16")) else "fp32"
+    long, short = (values.switch(key, document.get(key)) for key in ("bf16", "fp16"))
+    if short or long:
+        return "fp16" if short else "bf16"
+    if "auto" not in (document.get("bf16"), document.get("fp16")):
+        return "fp32"
+    return "auto" if short is None else "auto-fp32"
 
 
 def _optimizer(document: Document, key: str) -> dict[str, Any]:
@@ -261,7 +263,9 @@ def _sharding(document: Document) -> dict[str, Any]:
 
 def _axolotl(document: Document) -> Found:
     adapter = document.get("adapter")
-    found: dict[str, Any] = _compute(document)
+    # Its own default is `bf16: auto`.
+    silent = document.get("bf16") is None and not values.switch("fp16", document.get("fp16"))
+    found: dict[str, Any] = {} if silent else _compute(document)
     linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
     targets = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
     if adapter not in values.ABSENT:
@@ -289,9 +293,8 @@ def _axolotl(document: Document) -> Found:
 
 
 def _axolotl_silent(document: Document, named: Found) -> Found:
-    # Its own default is `bf16: auto`.
-    auto = "bf16" if document.get("bf16") is None else "fp32"
-    compute = named.get("compute", auto)
+    auto = ChainMap({"bf16": "auto"}, document) if document.get("bf16") is None else document  # type: ignore[arg-type]
+    compute = named.get("compute") or _format(auto)
     found = {"method": "full", "stage": "sft", "checkpointing": False, "compute": compute, "weights": compute}
     return {**found, "micro_batch": 1, "sequence": 512}
 

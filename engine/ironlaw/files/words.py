@@ -12,6 +12,7 @@ from ironlaw.config.choices import Buffers
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import Facts, Format, Reading
+from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
 from ironlaw.models.transformer import Transformer
@@ -35,6 +36,8 @@ _PRECISIONS: Mapping[tuple[Format, Format], str] = {
 """Formats of weights and of products, and the precision that has both."""
 DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 """Format of products -> the precision of programs that divide FP32 weights: FSDP's mixed precision, ZeRO."""
+_AUTO = {"auto": "BF16, on a card without it in FP16", "auto-fp32": "BF16, on a card without it in FP32"}
+"""What a format that is the card's is called."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,10 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
         named = kind if isinstance(kind, str) and kind in FAMILIES else "model"
         name = values.model(config.get("_name_or_path")) or named
         words["model"] = from_config(config, str(name))
+    by_default = _by_default(facts, silent - given.keys())
+    facts = _by_card(facts, given.get("gpu") or facts.gpu)
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
-    assumed += _by_default(facts, silent - given.keys())
+    assumed += by_default
     model = given.get("model") or words["model"]
     if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
         assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
@@ -165,6 +170,16 @@ def joined(readings: Iterable[Reading]) -> Joined:
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
 
 
+def _by_card(facts: Facts, gpu: Any) -> Facts:
+    """Facts with the formats that a card has where a file leaves them to it; BF16 where nobody says which card."""
+    chip = accelerator(gpu) if isinstance(gpu, str) else gpu
+    short: Any = chip.short_format or "fp32" if chip else "bf16"
+    compute = facts.compute
+    if compute in _AUTO:
+        compute = short if compute == "auto" or short == "bf16" else "fp32"
+    return replace(facts, compute=compute, weights=compute if facts.weights in _AUTO else facts.weights)
+
+
 def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
     """A sentence on what no file says and programs do by default, where it changes the answer."""
     told = {
@@ -173,7 +188,7 @@ def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
         "micro_batch": f"{facts.micro_batch} sequence{'s' * (facts.micro_batch != 1)} a forward pass",
         "sequence": f"{facts.sequence or 0:,} tokens a sequence",
         "checkpointing": "every block is recomputed" if facts.checkpointing else "nothing is recomputed",
-        "compute": f"products in {str(facts.compute).upper()}",
+        "compute": f"products in {_AUTO.get(str(facts.compute)) or str(facts.compute).upper()}",
     }
     if facts.method in ("lora", "dora") and facts.weights == "fp32":
         told["weights"] = "frozen weights in FP32"

@@ -67,8 +67,8 @@ def test_axolotl_trains_an_adapter_over_four_bits_divided_by_fsdp() -> None:
         "method": "qlora",
         "rank": 8,
         "targets": ("all-linear",),
-        "weights": "bf16",
-        "compute": "bf16",
+        "weights": "auto",
+        "compute": "auto",
         "optimizer": "adamw",
         "attention": "flash",
         "checkpointing": True,
@@ -90,13 +90,13 @@ def test_axolotl_trains_all_weights_with_a_fused_loss() -> None:
         "bf16: auto\ngradient_checkpointing: true\nattention: flash\n"
     )
     assert found["model"] == "llama3.1-8b"
-    assert (found["method"], found["weights"], found["update"], found["fused_loss"]) == ("full", "bf16", "fused", True)
+    assert (found["method"], found["weights"], found["update"], found["fused_loss"]) == ("full", "auto", "fused", True)
     assert "rank" not in found
 
 
 @pytest.mark.parametrize(
     ("said_of_it", "compute"),
-    [("", "bf16"), ("bf16: auto\n", "bf16"), ("bf16: false\n", "fp32"), ("fp16: true\n", "fp16")],
+    [("", "auto"), ("bf16: auto\n", "auto"), ("bf16: false\n", "fp32"), ("fp16: true\n", "fp16")],
 )
 def test_axolotl_computes_in_16_bits_where_it_is_not_told_otherwise(said_of_it: str, compute: str) -> None:
     # axolotl, `bf16` of its configuration: "auto" where it is left out.
