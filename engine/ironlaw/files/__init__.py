@@ -11,12 +11,13 @@ needs PyYAML: `pip install "ironlaw[plan]"`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers, values
 from ironlaw.files.documents import TooDeepError
-from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
@@ -28,6 +29,9 @@ KINDS = (
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
     "the name of a model on the hub",
 )  # fmt: skip
+
+MOST_TOLD = 4
+"""Parts of a paste that are told where they were not read."""
 
 
 def read(text: str) -> Reading:
@@ -84,23 +88,53 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     Raises:
         EngineError: Nothing of it is of a known kind, or one of them has a value that its program does not take.
     """
-    whole = pastes.split(text, _is_part)
-    if len(whole) == 1:
+    pieces = pastes.pieces(text, _is_part)
+    known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
+    if len(known) + len(others) <= 1:
         return ((text, read(text)),)
     found: list[tuple[str, Reading]] = []
-    unread = ""
-    why: EngineError | None = None
-    for part in whole:
+    told: list[str] = []
+    why: list[EngineError] = []
+
+    def taken(part: str, line: int = 0) -> bool:
         try:
             found.append((part, read(part)))
         except (UnreadError, TooDeepError) as error:
-            unread, why = f"A part of the text was not read: {error}.", error
-    if not found and why:
-        raise why
-    if unread:
-        first, reading = found[0]
-        found[0] = first, replace(reading, missing=(*reading.missing, unread))
+            why.append(error)
+            if line:
+                told.append(_unread(line, str(error)))
+            return False
+        return True
+
+    if others and taken("".join(one.text for one in pieces if not one.known)):
+        told += [_unread(one.line, fault) for one in others if len(others) > 1 and (fault := _fault(one.text))]
+    elif others:
+        for one in others:
+            taken(one.text, one.line)
+    for one in known:
+        taken(one.text, one.line)
+    if not found:
+        raise why[0]
+    last, reading = found[-1]  # of what there is one of, the last counts
+    found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD]))
     return tuple(found)
+
+
+def _unread(line: int, why: str) -> str:
+    """A sentence on what begins at a line and was not read; `why` counts lines from there."""
+    why = re.sub(r"(?<=^this is broken (?:JSON|YAML): in line )\d+", lambda at: str(int(at[0]) + line - 1), why)
+    return f"{UNREAD}, from its line {line:,} on: {why}."
+
+
+def _fault(text: str) -> str:
+    """Why a text is no document though it was meant as one; "" for any other."""
+    faults: list[str] = []
+    try:
+        documents.mapping(text, faults)
+    except EngineError as error:
+        faults.append(str(error))
+    why = _why(text, faults)
+    return why if why.startswith("this is broken") and not text.lstrip().startswith("{'") else ""
 
 
 def _is_part(text: str) -> bool:

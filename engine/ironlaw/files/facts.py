@@ -28,6 +28,9 @@ FAR = 0.03
 DIVIDES = "which says what is divided: add that file too."
 """How a sentence ends on a file that is named and not there, and that says what devices divide."""
 
+UNREAD = "A part of the text was not read"
+"""How a sentence begins on what stands in a paste beside what was read."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ironlaw.files import command_line, documents
 from ironlaw.files.documents import is_too_deep
@@ -17,6 +18,8 @@ _WITHIN = re.compile(r"\s+\S|-\s|#|\s*$")
 """Lines that go on with a YAML: indented ones, items of a list, comments, empty ones."""
 _SAYS = re.compile(r"\s*(?!#|```|---)\S")
 """A line with more than a fence, a separator, a comment."""
+_DASHES = re.compile(r"(?<=^---\n)|(?<=^---\r\n)", re.MULTILINE)
+"""Behind a line that separates documents."""
 LEAST = 2
 """Lines with a key from which on they are a document."""
 MOST_LINES = 5_000
@@ -28,23 +31,48 @@ MOST_PARTS = 1_000
 """Pieces; what follows them is the last one."""
 
 
-def split(text: str, known: Callable[[str], bool]) -> tuple[str, ...]:
-    """What stands around the documents and commands of a paste, if it has words, then each of those, as texts.
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a paste: a document or command of a kind that is read, or what stands between these.
 
-    A text that is one thing comes back as it is.
+    Attributes:
+        line: The number of its first line in the paste.
+        text: The stretch.
+        known: Whether it is such a document or command.
+    """
+
+    line: int
+    text: str
+    known: bool
+
+    @property
+    def says(self) -> bool:
+        """Whether it has more than fences, separators and comments."""
+        return any(map(_SAYS.match, self.text.splitlines()))
+
+
+def pieces(text: str, known: Callable[[str], bool]) -> list[Piece]:
+    """A paste in order. What stands between documents of known kinds is divided at lines of three dashes.
 
     Args:
-        text: The paste.
+        text: The paste, of which the last `documents.LONGEST` characters count.
         known: Whether a part is a document or a command of a kind that is read.
     """
-    parts = _parts(text[-documents.LONGEST :].lstrip("\ufeff"))
-    found = [part for part, whole in parts if whole and known(part)]
-    read = set(found)
-    around = "".join(part for part, whole in parts if not whole or part not in read)
-    says = any(map(_SAYS.match, around.splitlines()))
-    if not found or (len(found) == 1 and not says):
-        return (text,)
-    return (*([around] if says else []), *found)
+    end = text[-documents.LONGEST :]
+    line = 1 + text.count("\n", 0, len(text) - len(end))
+    found: list[Piece] = []
+    goes_on = False
+    for part, whole in _parts(end.lstrip("\ufeff")):
+        read = whole and known(part)
+        for at, one in enumerate([part] if read else _DASHES.split(part)):
+            goes_on &= not read and at == 0
+            if one and goes_on:
+                found[-1] = replace(found[-1], text=found[-1].text + one)
+            elif one:
+                found.append(Piece(line, one, read))
+            line += one.count("\n")
+            goes_on = bool(one) and not read
+    return found
 
 
 def has_document(text: str) -> bool:

@@ -11,7 +11,7 @@ from ironlaw.config.checks import unshared
 from ironlaw.config.choices import Buffers
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import Facts, Format, Reading
+from ironlaw.files.facts import UNREAD, Facts, Format, Reading
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
@@ -120,7 +120,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if tensors := {name: shape for reading in read for name, shape in reading.tensors.items()}:
         missing.append(_audited(tensors, words["model"]))
     stands = words["model"] if isinstance(words["model"], str) else words["model"].name
-    missing = [f"{line} Until then {stands} stands instead." if "config.json" in line else line for line in missing]
+    unknown = "add its config.json"
+    missing = [f"{line} Until then {stands} stands instead." if unknown in line else line for line in missing]
     return Understood(words, tuple(assumed), tuple(dict.fromkeys(filter(None, missing))), read)
 
 
@@ -148,7 +149,7 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
         "accelerate's file": "accelerate" in kinds,
         "script's": bool(kinds & trainers.KINDS),
     }
-    return any(there and about in line for about, there in answers.items())
+    return not line.startswith(UNREAD) and any(there and about in line for about, there in answers.items())
 
 
 def joined(readings: Iterable[Reading]) -> Joined:

@@ -6,6 +6,7 @@ The lines are those of public threads and of the programs' own examples; each te
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from ironlaw import model
 from ironlaw.core.errors import EngineError
 from ironlaw.files import Facts, parts, read
+from ironlaw.files.words import words_of
 
 GIB, MIB = 2**30, 2**20
 
@@ -499,6 +501,45 @@ def test_every_part_of_a_paste_is_read_or_said_not_to_be(text: str, kinds: list[
             assert "Tried" not in part
     unread = "too small" in text or "colour" in text
     assert any("read" in line for _, reading in found for line in reading.missing) == unread
+
+
+SHARDS = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "line", "why"),
+    [
+        ("distributed_type: FSDP\nnum_processes: [8\n", 3, "this is broken YAML: in line 6, column 1, expected"),
+        ("# comment\nsequence_len: 1\n bad: 1\n", 3, "this is broken YAML: in line 6, column 5, mapping values"),
+        ('{\n "zero_optimization": {"stage": 3,,}}\n', 3, "this is broken JSON: in line 5, column"),
+        ("colour: red\nsize: [3\n", 3, "this text is of no known kind"),
+        ("my card is too small\n", 3, "this text is of no known kind"),
+    ],
+)
+@pytest.mark.parametrize("log", ["", OUT_OF_MEMORY])
+def test_a_broken_part_of_a_paste_is_named_with_its_line_and_the_good_ones_are_kept(
+    broken: str, line: int, why: str, log: str
+) -> None:
+    """What is around a message may be anything; there a part is named that was meant as a document."""
+    named = "broken" in why or not log
+    good = "base_model: Qwen/Qwen2.5-0.5B\nmicro_batch_size: 2\n"
+    for text, behind in (
+        (f"{good}---\n{broken}---\n{log}", 1),
+        (f"{good}---\r\n{broken}---\n{SHARDS}---\n{log}", 1),
+        (f"{log}---\n{good}---\n{broken}", 1 + log.count("\n") + 1),
+        (f"{broken}---\n{log}---\n{SHARDS}---\n{good}", -2),
+    ):
+        found = parts(text)
+        kinds = {reading.kind for _, reading in found}
+        expected = {"axolotl", *(["accelerate"] if SHARDS in text else []), *(["out of memory"] if log else [])}
+        assert kinds == expected
+        told = [one for _, reading in found for one in reading.missing if "the text was not read" in one]
+        at = int(re.search(r"line (\d+)", why)[1]) if "line" in why else 0  # type: ignore[index]
+        shifted = why.replace(f"line {at}", f"line {at + behind - 1}") if at else why
+        head = f"A part of the text was not read, from its line {line + behind} on: {shifted}"
+        assert [one.startswith(head) for one in told] == ([True] if named else []), (told, head)
+        # A model by name answers what asks for a config.json, and nothing else.
+        assert set(told) <= set(words_of((reading for _, reading in found), {"gpu": "t4"}).missing)
 
 
 def test_axolotls_qlora_is_over_four_bits_whether_or_not_its_file_says_so() -> None:

@@ -69,13 +69,12 @@ def test_what_lies_too_deep_is_refused_before_it_is_read(name: str, monkeypatch:
     command = "torchrun --nproc-per-node 2 t.py\n"
     found = parts(f"{command}{REFUSED[name]}\n")
     assert [reading.kind for _, reading in found] == ["command"]
-    assert found[0][1].missing[-1].startswith("A part of the text was not read: ")
+    assert found[0][1].missing[-1].startswith("A part of the text was not read, from its line 2 on: ")
 
 
-def test_a_text_of_which_no_part_is_read_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pastes, "split", lambda *_: ("nothing", "and nothing"))
+def test_a_text_of_which_no_part_is_read_is_refused_in_a_line() -> None:
     with pytest.raises(EngineError, match="of no known kind"):
-        parts("nothing\nand nothing")
+        parts("nothing\n---\nand nothing")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +141,7 @@ def test_no_memory_is_none_that_was_measured(text: str) -> None:
 def test_lines_with_which_nothing_can_begin_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pastes, "_end", lambda *_: pytest.fail("looked at as a document"))
     for line in ("\n", " \n", "\r\n", "# a: b\n", "- a: b\n", "1: 2\n"):
-        assert pastes.split(line * 1000, lambda _: True) == (line * 1000,)
+        assert [one.text for one in pastes.pieces(line * 1000, lambda _: True)] == [line * 1000]
 
 
 class Compared(str):
@@ -160,7 +159,7 @@ class Compared(str):
 def test_each_part_of_a_paste_is_looked_up_and_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [Compared(f"torchrun --a {number}\n") for number in range(1000)]
     monkeypatch.setattr(pastes, "_parts", lambda _: [(line, True) for line in lines])
-    assert pastes.split("".join(lines), lambda _: True) == tuple(lines)
+    assert [one.text for one in pastes.pieces("".join(lines), lambda _: True)] == lines
     assert Compared.times <= 2 * len(lines)
 
 
@@ -251,11 +250,11 @@ def test_a_value_in_a_long_text_is_set_in_a_time_that_its_length_bounds() -> Non
 def test_no_more_parts_of_a_paste_are_looked_at_than_are_read_at_once(repeated: str) -> None:
     looked: list[str] = []
     text = repeated * (2 * pastes.MOST_PARTS)
-    found = pastes.split(text, lambda part: not looked.append(part))  # type: ignore[func-returns-value]
+    found = pastes.pieces(text, lambda part: not looked.append(part))  # type: ignore[func-returns-value]
     assert len(looked) <= pastes.MOST_PARTS
-    assert len(found) <= pastes.MOST_PARTS + 1
+    assert len(found) <= 2 * pastes.MOST_PARTS
     # Nothing of it is lost.
-    assert sorted("".join(found).splitlines()) == sorted(text.splitlines())
+    assert "".join(one.text for one in found) == text
 
 
 def test_a_line_of_torchtitan_is_read_from_its_first_step_and_the_first_of_each_figure() -> None:
