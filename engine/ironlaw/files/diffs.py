@@ -221,7 +221,8 @@ def _of_trainer(
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}
         if kind == "LLaMA-Factory":
-            found = {"disable_gradient_checkpointing": value == "none"}
+            others = found if "gradient_checkpointing" in document else {}
+            found = {"disable_gradient_checkpointing": value == "none", **others}
     elif word in ("optimizer", "update"):
         found = _optimizer(kind, reading, words)
     elif word == "execution" and value == "compiled":

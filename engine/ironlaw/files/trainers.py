@@ -104,7 +104,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
         facts,
         keys=keys,
         silent=frozenset(silent.keys() & said),
-        missing=_missing(document, name, facts),
+        missing=(*_missing(document, name, facts), *(_idle(document) if dialect.kind == "LLaMA-Factory" else ())),
         called=_called(name) if facts.model else "",
     )
 
@@ -126,6 +126,17 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
     if _is_unevaluated(document) and (size := values.count(key, document.get(key))):
         told.append(f"{key}: {size:,} counts for nothing: evaluation is off.")
     return tuple(told)
+
+
+def _idle(document: Document) -> tuple[str, ...]:
+    """A sentence on a switch of recomputation that does nothing in LLaMA-Factory beside the other one."""
+    disabled, asked = _checkpointing_of_llama_factory(document)
+    if disabled and asked:
+        return ("disable_gradient_checkpointing: true counts for nothing beside gradient_checkpointing: true.",)
+    if asked is False and not disabled:
+        told = "LLaMA-Factory recomputes unless disable_gradient_checkpointing is true"
+        return (f"gradient_checkpointing: false counts for nothing: {told}.",)
+    return ()
 
 
 def _evaluation(document: Document, kind: Kind) -> Found:
@@ -303,9 +314,16 @@ def _recomputes(what: str, value: object) -> bool | None:
     return True if isinstance(value, str) and value.startswith(("offload", "unsloth")) else values.switch(what, value)
 
 
+def _checkpointing_of_llama_factory(document: Document) -> tuple[bool | None, bool | None]:
+    """LLaMA-Factory's own switch, without which it recomputes, and its Trainer's, which can only switch it on too."""
+    disabled, asked = (
+        values.switch(key, document.get(key)) for key in ("disable_gradient_checkpointing", "gradient_checkpointing")
+    )
+    return disabled, asked
+
+
 def _llama_factory(document: Document) -> Found:
     method, stage = document.get("finetuning_type", "lora"), document.get("stage", "sft")
-    kept = values.switch("disable_gradient_checkpointing", document.get("disable_gradient_checkpointing"))
     if method not in ("full", "freeze", "lora", "oft"):
         raise EngineError("finetuning_type", method, ("full", "freeze", "lora", "oft"))
     found: dict[str, Any] = _compute(document)
@@ -313,8 +331,8 @@ def _llama_factory(document: Document) -> Found:
         found |= {"compute": "bf16", "weights": "bf16"}
     if "finetuning_type" in document:
         found["method"] = method if method != "oft" else "lora"
-    if kept is not None:
-        found["checkpointing"] = not kept
+    kept, asked = _checkpointing_of_llama_factory(document)
+    found["checkpointing"] = True if asked else None if kept is None else not kept
     found["stage"] = {"pt": "pretrain", "rm": "reward"}.get(str(stage), stage)
     if found["stage"] not in ("pretrain", "sft", "dpo", "kto", "reward", "ppo"):
         raise EngineError("stage", stage, ("pt", "sft", "rm", "ppo", "dpo", "kto"))

@@ -16,6 +16,7 @@ import pytest
 from ironlaw import model
 from ironlaw.core.errors import EngineError
 from ironlaw.files import Facts, parts, read
+from ironlaw.files.diffs import edited
 from ironlaw.files.words import words_of
 
 GIB, MIB = 2**30, 2**20
@@ -469,6 +470,36 @@ def test_a_text_that_says_nothing_or_too_much_is_refused_in_one_line(text: str, 
         read(text)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("switches", "recomputes", "told"),
+    [
+        ("", True, ""),
+        ("gradient_checkpointing: true\n", True, ""),
+        ("gradient_checkpointing: false\n", True, "gradient_checkpointing: false counts for nothing"),
+        ("disable_gradient_checkpointing: true\n", False, ""),
+        ("disable_gradient_checkpointing: true\ngradient_checkpointing: false\n", False, ""),
+        ("disable_gradient_checkpointing: true\ngradient_checkpointing: true\n", True,
+         "disable_gradient_checkpointing: true counts for nothing"),
+        ("disable_gradient_checkpointing: false\ngradient_checkpointing: true\n", True, ""),
+    ],
+)  # fmt: skip
+def test_llama_factory_recomputes_by_either_of_two_switches(switches: str, recomputes: bool, told: str) -> None:
+    """Its own (`model_utils/checkpointing.py`) and Trainer's, which only ever switches on; who asks is not silent."""
+    text = f"model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\nfinetuning_type: full\nbf16: true\n{switches}"
+    reading = read(text)
+    assert reading.facts.checkpointing is recomputes
+    said_so = "disable" in switches or "checkpointing: true" in switches
+    assert ("checkpointing" in reading.silent) is not said_so
+    assert [line for line in reading.missing if "counts for nothing" in line] == [
+        line for line in reading.missing if told and line.startswith(told)
+    ]
+    assert bool(told) is any("counts for nothing" in line for line in reading.missing)
+    for value in ("none", "full"):
+        after = edited(text, {"checkpointing": value})
+        assert after is not None
+        assert read(after).facts.checkpointing is (value == "full")
 
 
 OUT_OF_MEMORY = """Traceback (most recent call last):
