@@ -80,11 +80,14 @@ def needs(text: str) -> Reading | None:
 
 
 _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
-_MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB")
+_MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB\s*\|(?:\s+(\d{1,3})%)?")
+"""Memory in use, all of it, and the share of the time in which the GPU computed."""
 _PROCESS = re.compile(
-    r"^\|\s+\d+\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
+    r"^\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
 )
-"""A program that computes on a GPU, and its memory."""
+"""A program that computes, its GPU and its memory."""
+IDLE: Bytes = 2**30
+"""Memory below which a GPU is idle that computes nothing and has no program that does: a display takes some too."""
 OTHERS: Bytes = 100 * 2**20
 """Memory of other programs from which on it is told."""
 _TRAINS = re.compile(r"python|torchrun|accelerate|deepspeed|pt_main|ray", re.IGNORECASE)
@@ -97,22 +100,33 @@ def is_nvidia_smi(text: str) -> bool:
 
 
 def nvidia_smi(text: str) -> Reading:
-    """The GPUs of a machine: which, how many, with how much memory; and what a training has of the fullest.
+    """The GPUs of a machine on which something runs: which, how many, with how much memory; and what a training has.
+
+    Where nothing runs all of them count.
 
     Raises:
-        EngineError: The table has no row, or GPUs of several kinds.
+        EngineError: The table has no row, or those GPUs are of several kinds.
     """
-    names = [name for _, name in _ROW.findall(text)]
-    memory = [(int(used) * 2**20, int(total) * 2**20) for used, total in _MEMORY.findall(text)]
-    if not names or not memory:
+    cards = []
+    for row in _ROW.finditer(text):
+        if memory := _MEMORY.search(text, row.end()):
+            used, total = (int(memory[at]) * 2**20 for at in (1, 2))
+            cards.append((row[1], row[2], used, total, int(memory[3] or 0)))
+    if not cards:
         raise EngineError("nvidia-smi", "a table without a GPU", "the whole table, from its first line on")
+    computing = {found[1] for found in _PROCESS.finditer(text)}
+    every = len(cards)
+    cards = [card for card in cards if card[4] or card[2] >= IDLE or card[0] in computing] or cards
+    names = [card[1] for card in cards]
     if len(set(names)) > 1:
         raise EngineError("nvidia-smi", ", ".join(dict.fromkeys(names)), "GPUs of one kind")
     known = by_driver(names[0])
-    used, total = max(memory)
+    used, total = max(card[2:4] for card in cards)
     own = _training(text)
     could = " or ".join(begun(names[0])) or "none that the planner knows"
     missing = () if known else (f"By its name the GPU is {could}: choose it.",)
+    if idle := every - len(cards):
+        missing = (*missing, f"{every} cards, {idle} idle: counted are the {len(cards)} on which something runs.")
     if own and used - own > OTHERS:
         rest = f"{(used - own) / GB:.1f} GB of the fullest card are other programs'"
         missing = (*missing, f"Compared is the process that trains, {own / GB:.1f} GB; {rest}.")
@@ -124,6 +138,6 @@ def nvidia_smi(text: str) -> Reading:
 
 def _training(text: str) -> Bytes | None:
     """The memory of the largest program of the table that trains; of the largest that computes where none does."""
-    found = [(name, int(size) * 2**20) for name, size in _PROCESS.findall(text)]
+    found = [(name, int(size) * 2**20) for _, name, size in _PROCESS.findall(text)]
     trains = [size for name, size in found if _TRAINS.search(name)]
     return max(trains or [size for _, size in found], default=None)

@@ -331,6 +331,38 @@ def test_what_other_programs_have_is_not_the_trainings() -> None:
     assert alone.measured.process == 6600 * MIB
 
 
+EIGHT = "| NVIDIA-SMI 535.146.02   Driver Version: 535.146.02   CUDA Version: 12.2 |\n" + "".join(
+    f"|   {card}  NVIDIA H100 80GB HBM3          On  | 00000000:{card}D:00.0 Off |          0 |\n"
+    f"| N/A   32C    P0              86W / 700W |  {used:>6}MiB / 81559MiB |     {busy:>3}%      Default |\n"
+    for card, (used, busy) in enumerate(((61234, 98), (61230, 97), *[(4, 0)] * 6))
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "devices", "told"),
+    [
+        (EIGHT, 2, ["8 cards, 6 idle: counted are the 2 on which something runs."]),
+        # A process that waits for another computes nothing at the moment.
+        (EIGHT.replace(" 98%", "  0%").replace(" 97%", "  0%"), 2, ["8 cards, 6 idle: counted are the 2"]),
+        (f"{EIGHT}|    7   N/A  N/A     14250      C   python3                500MiB |\n", 3, ["8 cards, 5 idle"]),
+        (f"{EIGHT}|    7   N/A  N/A      1201      G   /usr/lib/xorg/Xorg      12MiB |\n", 2, ["8 cards, 6 idle"]),
+        # In a container no process is listed.
+        (EIGHT.replace("  0%", " 35%"), 8, []),
+        (EIGHT.replace("  0%", " N/A"), 2, ["8 cards, 6 idle"]),
+        # Where nothing runs a reader shows what he has.
+        (re.sub(r"612..MiB", "    4MiB", re.sub("9.%", " 0%", EIGHT)), 8, []),
+        # Another card drives a display.
+        (EIGHT.replace("  7  NVIDIA H100 80GB HBM3", "  7  NVIDIA GeForce RTX 4060"), 2, ["8 cards, 6 idle"]),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_cards_on_which_nothing_runs_are_told_apart(text: str, devices: int, told: list[str]) -> None:
+    reading = read(text)
+    assert (reading.facts.devices, reading.facts.gpu) == (devices, "h100-sxm")
+    assert [one.startswith(said) for one, said in zip(reading.missing, told, strict=False)] == [True] * len(told)
+    assert len([one for one in reading.missing if "idle" in one]) == len(told)
+
+
 def test_a_cut_name_of_a_gpu_is_told_with_those_that_it_could_be() -> None:
     cut = read(SMI.replace("NVIDIA A100-PCIE-40GB", "NVIDIA A100-SXM...   "))
     assert cut.facts.gpu is None
