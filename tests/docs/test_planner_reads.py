@@ -802,3 +802,23 @@ def test_steps_of_other_sizes_than_the_plans_are_told_beside_what_was_measured(b
     view = ACT.compute(State("run", {**state.controls, **read([log], state).controls}))
     told = "the log's steps have 4 samples each and the plan's 1:" in view.tables["measured"].caption
     assert told is differs
+
+
+def test_nanogpts_settings_and_command_become_one_plan_whose_note_is_the_pages_own() -> None:
+    text = "batch_size = 12\nblock_size = 1024\ngradient_accumulation_steps = 5 * 8\n"
+    launch = "torchrun --standalone --nproc_per_node=8 train.py config/train_gpt2.py --batch_size=4"
+    for texts in ([text, launch], [f"{text}\n{launch}\n"]):
+        heard = read(texts, at(gpu="t4", accumulate=3))
+        state = State("run", {**START.controls, **heard.controls, "gpu": "t4"})
+        words = words_of(state)
+        expected = {"model": "openai-community/gpt2", "batch": 4, "accumulate": 5, "dp": 8, "precision": "amp-fp16"}
+        assert {name: words[name] for name in expected} == expected
+        is_more(str(state.controls["more"]))
+        assert not state.controls["left"]
+        assert ACT.compute(state).headline.value != "–"
+
+
+def test_a_broken_part_of_a_paste_is_told_on_the_page() -> None:
+    """Its sentence names kinds of files; where the model is known that is no answer to it."""
+    heard = read([f"{AXOLOTL}---\ncolour: [red\n"], START)
+    assert [line for line in heard.said if line.startswith("A part of the text was not read, from its line 13 on: ")]

@@ -31,8 +31,9 @@ ACT = live.Act(
     compared=True,
     reader=live.TextReader(
         "What you have",
-        "Paste or drop: a config.json, a YAML of axolotl, LLaMA-Factory or TRL, a DeepSpeed or accelerate file, a "
-        "torchrun line, an out-of-memory message, nvidia-smi, a log, a safetensors file (its header alone is read).",
+        "Paste or drop: a config.json, a YAML of axolotl, LLaMA-Factory or TRL, a DeepSpeed or accelerate file, "
+        "nanoGPT's settings, a torchrun line, an out-of-memory message, nvidia-smi, a log, a safetensors file "
+        "(its header alone is read).",
         read,
         rewrite,
     ),

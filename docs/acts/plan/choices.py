@@ -86,7 +86,7 @@ LEFT = ("model", "zero")
 """Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
 NAMED, BY = "named", "by"
 """Beside them: the engine's name of a model that a file names and whose sizes are others, and the kind of that file."""
-NAMES_MODEL = (*KINDS, "command", "name")
+NAMES_MODEL = (*KINDS, "nanoGPT", "command", "name", "log")
 """Kinds of text that name a model."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""

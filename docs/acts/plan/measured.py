@@ -121,7 +121,7 @@ def _samples(asked: Setup, measured: int | None) -> str:
     if measured is None or measured == planned:
         return ""
     return (
-        f"By its rates the log's steps have {measured:,} sample{'s' * (measured > 1)} each and the plan's {planned:,}: "
+        f"The log's steps have {measured:,} sample{'s' * (measured > 1)} each and the plan's {planned:,}: "
         "set sequences, passes and cards as that run had them. "
     )
 

@@ -11,7 +11,7 @@ from ironlaw.files.trainers import KINDS
 
 from .labels import OFF, spell
 
-TRAININGS = (*KINDS, "command", "DeepSpeed", "accelerate")
+TRAININGS = (*KINDS, "nanoGPT", "command", "DeepSpeed", "accelerate")
 """Kinds of text that say how something is trained."""
 OF_A_RUN = ("out of memory", "log", "DeepSpeed's table")
 """Kinds of text that a run wrote, which do not say what it trains."""

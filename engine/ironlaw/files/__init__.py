@@ -15,7 +15,7 @@ import re
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers, values
+from ironlaw.files import cluster_files, command_line, documents, logs, messages, nano_gpt, pastes, trainers, values
 from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
@@ -25,7 +25,8 @@ __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
     "the header of a safetensors file",
-    "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi or of DeepSpeed's needs",
+    "settings of nanoGPT", "a command such as torchrun",
+    "an out-of-memory message", "the table of nvidia-smi or of DeepSpeed's needs",
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
     "the name of a model on the hub",
 )  # fmt: skip
@@ -51,6 +52,8 @@ def read(text: str) -> Reading:
         return command_line.read(text)
     if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
+    if given := nano_gpt.settings(text):
+        return nano_gpt.read(given, "nanoGPT", alone=True)
     faults: list[str] = []
     if (document := documents.mapping(text, faults)) is not None and (found := _document(document)) is not None:
         return found

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import cluster_files, trainers, values
+from ironlaw.files import cluster_files, nano_gpt, trainers, values
 from ironlaw.files.facts import DIVIDES, Facts, Reading
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
@@ -44,6 +45,8 @@ _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward)(_\w+)?\.py(\s|$)")
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
+_NANO_GPT = re.compile(r"(^|[\s/])train\.py\s(.*\s)?config/\w+\.py(\s|$)")
+"""nanoGPT's script with a file of its settings; that of GPT-2 says what the script says by itself."""
 _LAUNCHES = re.compile(
     r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
     r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
@@ -137,6 +140,8 @@ def program(text: str) -> str | None:
     line = _one_line(text)
     if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
         return "LLaMA-Factory"
+    if nano_gpt.is_its(options(text)) or _NANO_GPT.search(line):
+        return "nanoGPT"
     if not given & _OF_A_TRAINER:
         return None
     return "TRL" if given & _OF_TRL or _TRL.search(line) else "Trainer"
@@ -149,6 +154,12 @@ def read(text: str) -> Reading:
     launched, missing = _launched(given)
     if kind == "Megatron-LM":
         return Reading("command", launched.joined(_megatron(given)))
+    if kind == "nanoGPT":
+        files = [word for word in _positional(text) if re.fullmatch(r"\S*config/\w+\.py", word)]
+        named = any(not word.endswith("/train_gpt2.py") for word in files)
+        inside = nano_gpt.read(given, "command", alone=not named)
+        missing += ["It names a file with the script's settings: add that file too."] if named else []
+        return replace(inside, facts=inside.facts.joined(launched), missing=tuple(missing))
     dialect = next((one for one in trainers.DIALECTS if one.kind == kind), None)
     named_file = _settings_file(text, given)
     if dialect is None:

@@ -16,7 +16,7 @@ from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
     "config.json", "axolotl", "LLaMA-Factory", "TRL", "Trainer", "DeepSpeed", "accelerate", "command",
-    "out of memory", "nvidia-smi", "log", "safetensors", "name", "DeepSpeed's table",
+    "out of memory", "nvidia-smi", "log", "safetensors", "name", "DeepSpeed's table", "nanoGPT",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -44,6 +44,7 @@ class Facts:
         nodes: Machines.
         micro_batch: Sequences of one device's forward pass.
         accumulate: Forward passes before an update.
+        accumulate_all: Those of all replicas together, of which each does its part (nanoGPT).
         global_batch: Sequences of an update, of all devices.
         sequence: Tokens to which sequences are cut or packed.
         packing: Whether short sequences are joined to full ones.
@@ -88,6 +89,7 @@ class Facts:
     nodes: Count | None = None
     micro_batch: Count | None = None
     accumulate: Count | None = None
+    accumulate_all: Count | None = None
     global_batch: Count | None = None
     sequence: Count | None = None
     packing: bool | None = None

@@ -9,10 +9,12 @@ import math
 import re
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
-from ironlaw.files import values
+from ironlaw.files import nano_gpt, values
 from ironlaw.files.facts import Facts, Observed, Reading
 
 _NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2}|[kK]\b)?)"
@@ -30,6 +32,13 @@ _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}
 _MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
 _SUMMARY = re.compile(rf"'train_runtime':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
 _SAMPLES = re.compile(rf"'train_samples_per_second':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
+_BEGUN = {
+    "micro_batch": "Instantaneous batch size per device",
+    "global_batch": r"Total train batch size[^=\n]{0,99}",
+    "accumulate": "Gradient Accumulation steps",
+    "steps": "Total optimization steps",
+}
+"""Fact -> how a Trainer's line on it begins."""
 _ROUNDED = 5e-4
 """By how much a Trainer's rates may be off: it prints three decimals."""
 _TOKENS = re.compile(rf"'train_tokens_per_second':\s*'?{_NUMBER}")
@@ -73,7 +82,10 @@ def _nano_gpt(text: str) -> Reading | None:
     if not lines:
         return None
     step, share = [line[0] for line in lines], _share([line[1] for line in lines if line[1]])
-    return _log(Observed(program="nanoGPT", step_s=_settled(step) / 1e3, mfu=share, lines=len(lines)))
+    measured = Observed(program="nanoGPT", step_s=_settled(step) / 1e3, mfu=share, lines=len(lines))
+    # What its configurator has printed, the options behind the file.
+    given = nano_gpt.settings(text)
+    return replace(nano_gpt.read(given, "log", alone=True) if given else Reading("log"), measured=_checked(measured))
 
 
 def _llmc(text: str) -> Reading | None:
@@ -133,8 +145,9 @@ def _transformers(text: str) -> Reading | None:
     found += [one.findall(text) for one in (_AXOLOTL, _AXOLOTL_RESERVED)]
     speed, speed_of_one, allocated, reserved = (max(_numbers(one), default=None) for one in found)
     per_gpu = _AXOLOTL_SPEED.findall(text)
+    facts = _begun(text)
     if not (summary or bars or speed or speed_of_one or allocated or per_gpu):
-        return None
+        return Reading("log", facts) if facts.said() else None
     step = None
     if summary and (rate := _numbers(summary[-1])[1]):
         step = 1 / rate
@@ -145,14 +158,23 @@ def _transformers(text: str) -> Reading | None:
     measured = Observed(
         program="axolotl" if allocated or per_gpu else "transformers",
         step_s=step,
-        samples_per_step=_samples(text),
+        samples_per_step=facts.global_batch or _samples(text),
         tokens_per_s=speed,
         tokens_per_s_device=_settled(per_gpu) if per_gpu else speed_of_one,
         allocated=round(allocated * GIB) if allocated else None,
         reserved=round(reserved * GIB) if reserved else None,
         lines=len(summary) + len(bars) + len(per_gpu),
     )
-    return _log(measured)
+    return _log(measured, facts)
+
+
+def _begun(text: str) -> Facts:
+    """The counts that a Trainer prints as it begins, the last time that it does."""
+    found: dict[str, Any] = {}
+    for name, line in _BEGUN.items():
+        if told := re.findall(rf"{line}\s*=\s*(\d[\d,]{{0,15}})", text):
+            found[name] = values.count(name, told[-1].replace(",", ""))
+    return Facts(**found)
 
 
 def _samples(text: str) -> int | None:
@@ -180,6 +202,11 @@ def _rates(text: str) -> tuple[list[str], list[str]]:
 
 
 def _log(measured: Observed, facts: Facts | None = None) -> Reading:
+    return Reading("log", facts or Facts(), _checked(measured))
+
+
+def _checked(measured: Observed) -> Observed:
+    """The figures, if they can have been measured. Raises `EngineError` for one that cannot."""
     for what, value in (
         ("time of a step in seconds", measured.step_s),
         ("tokens per second", measured.tokens_per_s),
@@ -190,4 +217,4 @@ def _log(measured: Observed, facts: Facts | None = None) -> Reading:
         if value is not None and not 0 < value <= LARGEST:
             allowed = f"more than 0 and at most {LARGEST:,}"
             raise EngineError(what, value, allowed, because=f"as the log of {measured.program} has it")
-    return Reading("log", facts or Facts(), measured)
+    return measured

@@ -147,7 +147,7 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
         "config.json": known,
         "DeepSpeed file": facts.runtime == "deepspeed",
         "accelerate's file": "accelerate" in kinds,
-        "script's": bool(kinds & trainers.KINDS),
+        "script's": bool(kinds & {*trainers.KINDS, "nanoGPT"}),
     }
     return not line.startswith(UNREAD) and any(there and about in line for about, there in answers.items())
 
@@ -161,8 +161,15 @@ def joined(readings: Iterable[Reading]) -> Joined:
     files = tuple(readings)
     # A trainer's file knows its program better than the command that starts it.
     read = sorted(files, key=lambda reading: reading.kind == "command")
-    said = reduce(Facts.joined, (reading.facts.without(reading.silent) for reading in read), Facts())
+    # nanoGPT's options override its file.
+    told = {name for one in read if one.kind == "command" for name in one.facts.said().keys() - one.silent}
+    own = [one.facts.without({*one.silent, *(told if one.kind == "nanoGPT" else ())}) for one in read]
+    said = reduce(Facts.joined, own, Facts())
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
+    if facts.devices is None and said.micro_batch and said.accumulate and said.global_batch:
+        replicas, rest = divmod(said.global_batch, said.micro_batch * said.accumulate)
+        together = (facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1)
+        facts = replace(facts, devices=None if rest or not replicas else replicas * together)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
     if facts.runtime == "fsdp" and said.weights is None:
@@ -283,6 +290,13 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
     if facts.devices is None and facts.zero:
         assumed.append("One device: no file says how many there are.")
     accumulate = facts.accumulate
+    if facts.accumulate_all is not None and accumulate is None:
+        accumulate, rest = divmod(facts.accumulate_all, replicas or 1)
+        if replicas is None:
+            assumed.append(f"One card does all {accumulate} passes of an update, which nanoGPT's cards share.")
+        if rest:
+            why = "which share the passes"
+            raise EngineError("devices", facts.devices, f"a divisor of {facts.accumulate_all}", because=why)
     if facts.global_batch is not None and accumulate is None:
         accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
     found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
