@@ -23,7 +23,6 @@ from ironlaw.calibration.coefficients import FILE, model_of
 from tools.accuracy.mixed_model import PRIORS, Fit, Sample, fit
 from tools.accuracy.observations import Observation, observations
 from tools.accuracy.report import report
-from tools.accuracy.reserved import band, halves, reserved
 from tools.accuracy.survey import FEWEST, Surveyed, surveyed
 
 VERSION = 1
@@ -78,15 +77,8 @@ def fitted(seen: Sequence[Observation]) -> dict[str, Any]:
         "rows_sha256": digest(seen),
         "sources": sources,
         **{kind: table([o for o in seen if o.kind == kind], kind, sources) for kind in KINDS},
-        "reserved": _reserved(),
         "utilization": _utilization(),
     }
-
-
-def _reserved() -> dict[str, Any]:
-    """The table of reserved bytes: a band fitted to the rows of one half of the models."""
-    made = band(halves(reserved())[0])
-    return {"mean": _rounded(made.mean), "width": _rounded(made.width), "rows": made.rows, "models": made.models}
 
 
 def _utilization() -> dict[str, Any]:
@@ -154,7 +146,7 @@ def _rounded(x: float) -> float:
 def _toml(content: dict[str, Any]) -> str:
     plain = [f"{key} = {_value(value)}" for key, value in content.items() if not isinstance(value, dict)]
     lines = [HEAD, *plain]
-    for kind in (*KINDS, "reserved", "utilization"):
+    for kind in (*KINDS, "utilization"):
         lines += ["", f"[{json.dumps(kind)}]"]
         lines += [
             f"{key if key.isidentifier() else json.dumps(key)} = {_value(value)}"

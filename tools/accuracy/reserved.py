@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ironlaw.calibration import ReservedBand
 from ironlaw.memory.phases import memory_phases
 from tools.accuracy.predict import published_bytes, waiting
 from tools.accuracy.report import percentile
@@ -56,6 +55,23 @@ class Half:
     median: float
     p90: float
     covered: float
+
+
+@dataclass(frozen=True)
+class ReservedBand:
+    """ln(published / played) of reserved bytes: nine runs in ten lie within `width` of `mean`.
+
+    Attributes:
+        mean: Its expected value.
+        width: Half the width of the band.
+        rows: Published values behind it.
+        models: The models that they are of.
+    """
+
+    mean: float
+    width: float
+    rows: int
+    models: int
 
 
 @cache

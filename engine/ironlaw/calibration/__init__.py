@@ -5,7 +5,7 @@ package holds that experience as a small statistical model with a few numbers, a
 finished prediction and a handful of words about the run, and multiplies. `tools.accuracy.calibrate` fits the numbers.
 """
 
-from ironlaw.calibration.band import Calibrated, ReservedBand, calibrate, calibrate_reserved
+from ironlaw.calibration.band import Calibrated, calibrate
 from ironlaw.calibration.coefficients import KINDS, Features, Model, coefficients, doublings, gpu_family, number_group
 
 __all__ = [
@@ -13,9 +13,7 @@ __all__ = [
     "Calibrated",
     "Features",
     "Model",
-    "ReservedBand",
     "calibrate",
-    "calibrate_reserved",
     "coefficients",
     "doublings",
     "gpu_family",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from ironlaw.calibration.coefficients import KINDS, Features, coefficients, content
+from ironlaw.calibration.coefficients import KINDS, Features, coefficients
 
 NINETY = 1.6449
 """Half the width of the range that holds 90 % of a normal distribution, in standard deviations."""
@@ -58,33 +58,3 @@ def _factors(kind: str, features: Features) -> tuple[float, float, float, int, i
     mean, variance = model.expect(features)
     half = NINETY * math.sqrt(variance)
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half), *model.near(features)
-
-
-@dataclass(frozen=True, slots=True)
-class ReservedBand:
-    """ln(published / played) of reserved bytes: nine runs in ten lie within `width` of `mean`.
-
-    Attributes:
-        mean: Its expected value.
-        width: Half the width of the band.
-        rows: Published values behind it.
-        models: The models that they are of.
-    """
-
-    mean: float
-    width: float
-    rows: int
-    models: int
-
-
-@cache
-def reserved_band() -> ReservedBand:
-    """The band, as `tools.accuracy.calibrate` fitted it to the rows of one half of the models."""
-    return ReservedBand(**content()["reserved"])
-
-
-def calibrate_reserved(value: float) -> Calibrated:
-    """What to expect where a played step reserves `value` bytes. `sources` counts the models behind the band."""
-    band = reserved_band()
-    low, expected, high = (value * math.exp(band.mean + side * band.width) for side in (-1, 0, 1))
-    return Calibrated(expected, low, high, band.rows, band.models)
