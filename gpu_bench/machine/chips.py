@@ -5,8 +5,7 @@ from __future__ import annotations
 from gpu_bench.cases.case import Precision
 from gpu_bench.machine.provenance import slugify
 from ironlaw.core.errors import EngineError
-from ironlaw.hardware.accelerators import Accelerator, accelerator
-from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.hardware.accelerators import DRIVER_NAMES, Accelerator, accelerator
 
 
 def chip_of(device_name: str | None) -> Accelerator | None:

@@ -12,7 +12,7 @@ from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.sizes import MODELS, SIZE_NAMES
 from gpu_bench.predict.prediction import predict, predicted_peak, predicted_seconds
 from gpu_bench.record.tables import ABSENT, Table, number
-from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.hardware.accelerators import DRIVER_NAMES
 from ironlaw.memory.ledger import CUDA_CONTEXT
 
 _GIB = 2**30

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 from ironlaw.core.errors import EngineError, require_bool, require_name, settle_fields, whole_number
 from ironlaw.core.units import Count
-from ironlaw.graph.backends import Backend, BackendName
-from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import AttentionKernel, FrameworkName
 from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
+from ironlaw.graph.tape import Backend, BackendName
+from ironlaw.graph.tape import backend as backend_by_name
 
 UpdateKind = Literal["foreach", "for-loop", "fused"]
 Offload = Literal["none", "optimizer", "gradients", "parameters"]

@@ -8,7 +8,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.core.units import GB, Bytes
 from ironlaw.files import pastes
 from ironlaw.files.facts import Facts, Observed, Reading
-from ironlaw.hardware.driver_names import begun, by_driver
+from ironlaw.hardware.accelerators import begun, by_driver
 
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _SIZE = r"(?<![\d.])(\d{1,18}(?:\.\d+)?)\s*(bytes|B|KiB|MiB|GiB)"

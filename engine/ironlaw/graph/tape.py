@@ -2,22 +2,62 @@
 
 A framework's forward pass is transcribed line by line against these methods (`ironlaw.graph.blocks`). What is saved
 follows PyTorch 2.13's derivative formulas (`tools/autograd/derivatives.yaml`); formats follow the autocast operation
-lists of `torch.amp`. Where CPU and CUDA kernels differ, `ironlaw.graph.backends` says how.
+lists of `torch.amp`. Where CPU and CUDA kernels differ, `ironlaw.graph.tape` says how.
+
+In a few facts PyTorch's kernels for CPU and for CUDA keep different tensors: its backend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
+from ironlaw.core.errors import entry
 from ironlaw.core.sizes import SEQUENCE, TOKENS, Size, as_size
 from ironlaw.core.units import Count, Ratio
-from ironlaw.graph.backends import Backend
 from ironlaw.graph.ir import Component, Kind, Matmul, Op, Region, Section, Value
 from ironlaw.numerics.dtypes import BOOL, FP32, INT64, DType
 from ironlaw.numerics.precision import Precision
+
+BackendName = Literal["cuda", "cpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """What a device's kernels keep. Facts of PyTorch 2.13; the CPU's are tested against it.
+
+    Attributes:
+        name: `"cuda"` or `"cpu"`.
+        fp32_statistics: Layer norm keeps mean and deviation in fp32; otherwise in the input's format.
+        byte_masks: A dropout mask takes one byte an element; otherwise it has the input's format.
+        fp32_softmax: Autocast runs a plain softmax in fp32.
+        fused_dropout: The fused attention kernel applies dropout itself; otherwise PyTorch spells it out.
+        fused_rms_norm: RMSNorm is one kernel that keeps its input and a statistic a row, as `torch.nn.RMSNorm`, Liger's
+            and FlashAttention's are; otherwise separate operations, as Hugging Face transformers writes it.
+    """
+
+    name: BackendName
+    fp32_statistics: bool
+    byte_masks: bool
+    fp32_softmax: bool
+    fused_dropout: bool
+    fused_rms_norm: bool = False
+
+
+_BACKENDS: dict[str, Backend] = {
+    backend.name: backend
+    for backend in (Backend("cuda", True, True, True, True), Backend("cpu", False, False, False, False))
+}
+
+
+def backend(name: str | Backend) -> Backend:
+    """The backend called `name` (a `Backend` passes through). Raises `EngineError` for an unknown name."""
+    if isinstance(name, Backend):
+        return name
+    return entry("backend", name, _BACKENDS)
+
 
 if TYPE_CHECKING:
     from ironlaw.graph.adaptation import Training

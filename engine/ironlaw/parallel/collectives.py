@@ -12,11 +12,18 @@ Sources: Thakur, Rabenseifner, Gropp 2005, "Optimization of Collective Communica
 Yuan 2009, "Bandwidth optimal all-reduce algorithms"; NVIDIA nccl-tests, doc/PERFORMANCE.md; across nodes
 `ironlaw.hardware.protocols`, and for the trees of two nodes, which cross the network with half of what a ring does,
 github.com/NVIDIA/nccl, issue 209.
+
+Devices that share every sequence pass keys and values around a ring. Of c devices each sends those at hand on c - 1
+times in a forward pass. In the backward pass it does so again, and the gradients of keys and values follow one step
+later, as often. Each send runs beside the attention of the step that it begins with; what takes longer is waited for
+(`ironlaw.graph.ring`). Sources: Liu, Zaharia, Abbeel 2023, "Ring Attention with Blockwise Transformers", arXiv
+2310.01889, section 3, for the overlap; NVIDIA/TransformerEngine, `context_parallel.py`, late 2025,
+`AttnFuncWithCPAndKVP2P`, for what a step sends.
 """
 
 from __future__ import annotations
 
-from ironlaw.core.arrays import ceil, log2, minimum, require_above_zero, require_at_least
+from ironlaw.core.arrays import ceil, log2, maximum, minimum, require_above_zero, require_at_least
 from ironlaw.core.errors import EngineError, require_positive
 from ironlaw.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 from ironlaw.hardware.cluster import Cluster
@@ -142,3 +149,33 @@ def tree_across_nodes(size: Traffic, inside: Count, nodes: Count, cluster: Clust
         for protocol in TREE
         if not cluster.network.protocol or protocol.name == cluster.network.protocol
     )
+
+
+def sends(devices: Count, *, backward: bool) -> tuple[tuple[Count, Count], ...]:
+    """What a ring sends: how many steps send how many times the bytes of a device's keys and values.
+
+    In the backward pass the first step sends keys and values, the last one their gradients, all others both.
+    """
+    if not backward:
+        return ((devices - 1, 1),)
+    return ((2, 1), (devices - 2, 2)) if devices > 1 else ()
+
+
+def ring_seconds(
+    each: Seconds, twice: Seconds, attention: Seconds, devices: Count, *, backward: bool
+) -> tuple[Seconds, Seconds]:
+    """Seconds of a layer's sends in a forward or backward pass, and the part that nothing hides.
+
+    Args:
+        each: Seconds to send a device's keys and values to the next device.
+        twice: Seconds to send twice as many bytes.
+        attention: Seconds that a step computes.
+        devices: Those that share a sequence.
+        backward: Whether it is the backward pass.
+    """
+    sent = exposed = 0.0
+    for steps, times in sends(devices, backward=backward):
+        seconds = each if times == 1 else twice
+        sent += steps * seconds
+        exposed += steps * maximum(seconds - attention, 0.0)
+    return sent, exposed

@@ -25,7 +25,7 @@ from ironlaw.hardware.cluster import Cluster
 from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
 from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
-from ironlaw.parallel import collectives, context_parallel, pipeline_parallel, tensor_parallel
+from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
 from ironlaw.parallel.collectives import group_all_reduce
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
 from ironlaw.time.step import Achieved, StepPlan, StepTime, step_plan, whole_flops
@@ -246,7 +246,7 @@ def _context_seconds(c: Setup, plan: StepPlan) -> tuple[Seconds, Seconds]:
     link = cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
     for phase, count, size, attention in plan.rings(c.batch, c.sequence):
         each, twice = (collectives.point_to_point(times * size, *link) for times in (1, 2))
-        one = context_parallel.ring_seconds(each, twice, attention, ways, backward=phase == "backward")
+        one = collectives.ring_seconds(each, twice, attention, ways, backward=phase == "backward")
         sent, exposed = sent + count * one[0], exposed + count * one[1]
     return sent, exposed
 

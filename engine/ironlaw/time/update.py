@@ -12,8 +12,7 @@ from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup
 from ironlaw.core.arrays import maximum
 from ironlaw.core.units import Bytes, BytesPerSecond, Count, Flops, Seconds
-from ironlaw.memory.fetched import kept_between
-from ironlaw.memory.static import static_tensors, trained_elements, trained_parameters
+from ironlaw.memory.static import kept_between, static_tensors, trained_elements, trained_parameters
 from ironlaw.models.transformer import Parameter
 from ironlaw.time.gemm import sustained
 

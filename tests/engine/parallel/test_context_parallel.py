@@ -21,7 +21,7 @@ from ironlaw.core.sizes import Size
 from ironlaw.memory.ledger import memory_plans, training_memory
 from ironlaw.memory.tensors import MemoryLedger
 from ironlaw.models.transformer import model
-from ironlaw.parallel.context_parallel import ring_seconds, sends
+from ironlaw.parallel.collectives import ring_seconds, sends
 from ironlaw.parallel.job import job_time
 from ironlaw.parallel.search import search
 from ironlaw.time.attention import kernel_share, ring_share

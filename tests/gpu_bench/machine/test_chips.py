@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_bench.machine.chips import chip_of, nearly_known
-from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.hardware.accelerators import DRIVER_NAMES
 
 
 @pytest.mark.parametrize(

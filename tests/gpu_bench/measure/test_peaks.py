@@ -8,8 +8,7 @@ import torch
 from gpu_bench.machine.chips import specified_peak
 from gpu_bench.measure.roofline import matmul_ceilings
 from gpu_bench.record.derive import ceiling
-from ironlaw.hardware.accelerators import list_accelerators
-from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.hardware.accelerators import DRIVER_NAMES, list_accelerators
 
 
 def test_every_device_name_leads_to_an_accelerator_of_the_engine() -> None:

@@ -26,7 +26,7 @@ from gpu_bench.run.isolation import Place
 from gpu_bench.run.plan import Job, Settings
 from gpu_bench.run.schedule import Schedule, grouped
 from ironlaw import accelerator
-from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.hardware.accelerators import DRIVER_NAMES
 from tests.gpu_bench.tiny import tiny_case
 
 H200 = "NVIDIA H200"

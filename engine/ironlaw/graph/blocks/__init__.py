@@ -10,12 +10,11 @@ from typing import Literal, get_args
 from ironlaw.core.errors import EngineError, require_name
 from ironlaw.core.units import Count, Ratio
 from ironlaw.graph.adaptation import FULL, Adaptation, Training, by_layer
-from ironlaw.graph.backends import Backend
-from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import megatron, parts, torch_gpt2, torch_llama
 from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 from ironlaw.graph.ir import Section
-from ironlaw.graph.tape import Tape
+from ironlaw.graph.tape import Backend, Tape
+from ironlaw.graph.tape import backend as backend_by_name
 from ironlaw.models.layers import Attention, Dropouts, FeedForward, LatentAttention, Layer
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import FP32
