@@ -59,8 +59,8 @@ def test_where_one_process_of_a_machine_reads_the_model_its_memory_is_counted_on
 
     once, each = plan(SHARDS), plan(SHARDS.replace("fsdp_cpu_ram_efficient_loading: true", "# a comment"))
     whole = model(MODEL).parameters * 4 / GB
-    assert f"Loading takes up to {whole:,.0f} GB" in ACT.compute(once).tables["answer"].caption
-    assert f"Loading takes up to {8 * whole:,.0f} GB" in ACT.compute(each).tables["answer"].caption
+    assert f"Loading takes up to {whole:,.1f} GB" in ACT.compute(once).tables["answer"].caption
+    assert f"Loading takes up to {8 * whole:,.1f} GB" in ACT.compute(each).tables["answer"].caption
     assert ACT.compute(once).headline == ACT.compute(each).headline
     texts, others = exports(once), exports(each)
     assert "  fsdp_cpu_ram_efficient_loading: true\n" in texts["accelerate.yaml"]
@@ -800,7 +800,7 @@ def test_steps_of_other_sizes_than_the_plans_are_told_beside_what_was_measured(b
     log = "{'train_runtime': 299.1, 'train_samples_per_second': 0.833, 'train_steps_per_second': 0.208}"
     state = at(batch=batch)
     view = ACT.compute(State("run", {**state.controls, **read([log], state).controls}))
-    told = "the log's steps have 4 samples each and the plan's 1:" in view.tables["measured"].caption
+    told = "The log's steps have 4 samples each and the plan's 1:" in view.tables["measured"].caption
     assert told is differs
 
 
@@ -822,3 +822,22 @@ def test_a_broken_part_of_a_paste_is_told_on_the_page() -> None:
     """Its sentence names kinds of files; where the model is known that is no answer to it."""
     heard = read([f"{AXOLOTL}---\ncolour: [red\n"], START)
     assert [line for line in heard.said if line.startswith("A part of the text was not read, from its line 13 on: ")]
+
+
+def test_one_card_loads_what_one_process_reads_in_the_same_words() -> None:
+    caption = ACT.compute(at(model="Qwen/Qwen2.5-7B", method="lora")).tables["answer"].caption
+    found = re.search(r"Loading takes up to ([\d.]+) GB .*?, ([\d.]+) GB each", caption)
+    assert found is not None
+    assert found[1] == found[2]
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_utilization_of_a_log_is_said_to_be_placed_where_it_is(method: str) -> None:
+    log = "iter 10: loss 3.2202, time 893.76ms, mfu 46.68%\n" * 4
+    started = at(method=method, gpu="a100-80", model="openai-community/gpt2", batch=64, sequence=1024)
+    state = State("run", {**started.controls, **read([log], started).controls, "model": "openai-community/gpt2"})
+    table = ACT.compute(state).tables["measured"]
+    row = next(row for row in table.rows if "MFU" in row["a"])
+    placed = "percentile" in table.caption
+    assert placed is (method == "full")
+    assert row["e"] == ("the percentile above is of this page's count" if placed else "not compared")

@@ -189,7 +189,7 @@ def test_a_machines_own_memory_stands_where_the_plan_uses_it() -> None:
     (row,) = [one for one in table.rows if "RAM" in str(one["a"])]
     whole = estimate(**words_of(at(method="full", gpus=8, zero=3, offload=True))).memory_bytes.host * 8 / GB
     assert row["b"] == f"{whole:.1f} GB" != "0.0 GB"
-    assert "Loading takes up to 257 GB" in table.caption
+    assert "Loading takes up to 257.0 GB" in table.caption
     assert not [one for one in ACT.compute(START).tables["answer"].rows if "RAM" in str(one["a"])]
 
 

@@ -191,12 +191,12 @@ def loading(asked: Setup, away: str, *, lean: bool) -> str:
     kept = asked.precision.compute if short else FP32 if adapted else wide
     one, cards = kept.bytes(asked.model.parameters) / GB, nodes(asked)[1]
     said = (
-        f"Loading takes up to {one * cards:,.0f} GB of a machine's own memory (RAM) where every process reads the "
-        f"whole model in {kept.name.upper()}, {one:.1f} GB each."
+        f"Loading takes up to {one * cards:,.1f} GB of a machine's own memory (RAM) where every process reads the "
+        f"whole model in {kept.name.upper()}, {one:,.1f} GB each."
     )
     if lean and uses_fsdp(asked):
         said = (
-            f"Loading takes up to {one:,.0f} GB of a machine's own memory (RAM): one process of it reads the whole "
+            f"Loading takes up to {one:,.1f} GB of a machine's own memory (RAM): one process of it reads the whole "
             f"model in {kept.name.upper()}, and the others get their parts from it (cpu_ram_efficient_loading)."
         )
     if not away:

@@ -101,7 +101,11 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         since = ""  # it stands above the first table
     others = {} if message else {name: numbers[name] for name in _UNCOMPARED if name in numbers}
     compared = [_compared(one) for one in gap.figures]
-    compared += [live.row(_named(name, unit), size, "–", "–", "not compared") for name, size, unit in _figures(others)]
+    placed = "the percentile above is of this page's count" if "percentile" in gap.standing else ""
+    compared += [
+        live.row(_named(name, unit), size, "–", "–", (name == READ["mfu"][0] and placed) or "not compared")
+        for name, size, unit in _figures(others)
+    ]
     tables["measured"] = live.Table(
         f"{since}What you measured beside the plan. {' '.join(filter(None, (gap.sentence, known, gap.standing)))}",
         _words_last(live.columns("Yours", "Measured", "Expected", "Band", "")),
