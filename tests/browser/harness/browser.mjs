@@ -206,8 +206,9 @@ export class Browser {
       try {
         found = typeof target === "function" ? await this.eval(target) : await this.has(target);
       } catch (error) {
-        // A navigation may replace the page during the call. Any other error comes again until the deadline.
-        if (Date.now() > deadline) throw error;
+        // A navigation may replace the page during the call. Any other error comes again until the deadline, which a crash need
+        // not wait for.
+        if (error instanceof BrowserCrash || Date.now() > deadline) throw error;
       }
       if (found) return found;
       if (Date.now() > deadline) {
