@@ -248,7 +248,9 @@ def test_each_audit_asks_about_its_own_device_and_repeats_a_wrong_answer_back() 
         step = round(exact / audit.ask.step) * audit.ask.step
         right: Any = audit_act(name).reveal(state_of(audit_act(name), step, revealed=True))
         said, shown = f"{step:,g}", right["headline"].split()[0]
-        assert right["headline"].endswith(f"You said {said}, and that is {'right' if said == shown else 'near enough'}.")
+        assert right["headline"].endswith(
+            f"You said {said}, and that is {'right' if said == shown else 'near enough'}."
+        )
         assert right["correct"]
         prompts.add(question.prompt)
         answers.add(round(exact))
