@@ -1,0 +1,93 @@
+"""Logs of training programs, from public threads: their times, bytes and batches."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from ironlaw.files import Facts, read
+from ironlaw.files.words import words_of
+from tests.engine.files.texts import GIB, LOGS, MIB, said
+
+MEASURED: dict[str, dict[str, Any]] = {
+    "nanoGPT": {"step_s": 0.89419, "mfu": 0.16675, "lines": 4},
+    "llm.c": {"step_s": 0.04458, "tokens_per_s": 91886, "mfu": None},
+    "torchtitan": {"tokens_per_s_device": 10050, "mfu": 0.1399, "reserved": round(66.91 * GIB)},
+    "Megatron-LM": {"step_s": 5.4106, "allocated": round(54250.98583984375 * MIB), "reserved": 61480 * MIB},
+    "axolotl": {"step_s": 5.35, "allocated": round(34.89 * GIB), "reserved": round(41.26 * GIB)},
+    # The last line counts the tokens of one of 24 processes, and has the time of saving in it.
+    "transformers": {"step_s": 1 / 0.334, "tokens_per_s": 78016.894, "tokens_per_s_device": 2737.984},
+}
+
+
+@pytest.mark.parametrize("program", LOGS)
+def test_the_log_of_each_program_gives_its_times_and_bytes(program: str) -> None:
+    measured = read(LOGS[program]).measured
+    assert measured is not None
+    assert measured.program == program
+    found = asdict(measured)
+    for name, value in MEASURED[program].items():
+        assert found[name] == (None if value is None else pytest.approx(value)), name
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "speed"),
+    [
+        ("step 100 | loss 2.1 | 1,250 ms | 26k tok/s", 1.25, 26_000),
+        ("step   61/74 | loss 3.2 (+nanz)| lr 3.00e-04 | 19,250.33 ms | 33.5% bf16 MFU | 1,702 tok/s", 19.25033, 1702),
+        ("step 7/74 | loss 3.2 | 19250.33 ms | 1.7K tok/s", 19.25033, 1700),
+    ],
+)
+def test_thousands_are_read_with_commas_and_with_a_k(line: str, step: float, speed: float) -> None:
+    measured = read(line).measured
+    assert measured is not None
+    assert measured.step_s == pytest.approx(step)
+    assert measured.tokens_per_s == pytest.approx(speed)
+
+
+def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
+    assert said(LOGS["Megatron-LM"]) == {"global_batch": 128}
+
+
+@pytest.mark.parametrize(
+    ("samples", "steps", "expected"),
+    [
+        (0.833, 0.208, 4),
+        (8.021, 0.334, 24),
+        # The last step of an epoch has fewer: 1,000 samples in 63 steps.
+        (158.73, 10.0, 16),
+        # Three decimals of so slow a step say too little.
+        (0.833, 0.02, None),
+        (0.1, 0.0, None),
+    ],
+)
+def test_samples_of_a_step_are_those_of_a_trainers_rates(samples: float, steps: float, expected: int | None) -> None:
+    rates = f"'train_samples_per_second': {samples}, 'train_steps_per_second': {steps}"
+    measured = read(f"{{'train_runtime': 60.0, {rates}, 'train_tokens_per_second': 900.0}}").measured
+    assert measured is not None
+    assert measured.samples_per_step == expected
+
+
+BEGUN = """[INFO|trainer.py:2519] ***** Running training *****
+[INFO|trainer.py:2520]   Num examples = 52,002
+[INFO|trainer.py:2521]   Num Epochs = 3
+[INFO|trainer.py:2522]   Instantaneous batch size per device = 4
+[INFO|trainer.py:2525]   Total train batch size (w. parallel, distributed & accumulation) = 128
+[INFO|trainer.py:2526]   Gradient Accumulation steps = 8
+[INFO|trainer.py:2527]   Total optimization steps = 1,218
+"""
+"""What `transformers`' Trainer prints as it begins."""
+
+
+@pytest.mark.parametrize("behind", ["", "100%|###| 100/100 [04:11<00:00,  2.27s/it]\n"])
+def test_what_a_trainer_prints_as_it_begins_is_its_batch_and_cards(behind: str) -> None:
+    reading = read(BEGUN + behind)
+    assert reading.kind == "log"
+    assert reading.facts == Facts(micro_batch=4, accumulate=8, global_batch=128, steps=1218)
+    assert (reading.measured is None) is (not behind)
+    words = words_of([reading], {"model": "gpt2", "gpu": "t4"}).words
+    assert (words["batch"], words["accumulate"], words["dp"]) == (4, 8, 4)
+    two = words_of([reading, read("torchrun --nproc_per_node 2 train.py")], {"model": "gpt2", "gpu": "t4"}).words
+    assert two["dp"] == 2  # who says how many cards there are is right
