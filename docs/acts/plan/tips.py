@@ -6,34 +6,25 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import prod
-from typing import Any
 
 from explorable import live
 from ironlaw import GB, EngineError, Setup, accelerator
 from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
 from ironlaw.answers.changes import Change
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
-from ironlaw.config.changed import changed
-from ironlaw.config.choices import buffers
 from ironlaw.config.resolved import DataShape
 from ironlaw.graph.adaptation import routing
 
 from .beside import taken_back
 from .causes import beyond
-from .choices import CONTROLS, MORE, WAS, formats_at, more_of, says, setup_of, together_of, words_of
+from .choices import CONTROLS, WAS, formats_at, more_of, setup_of, together_of
 from .labels import is_uncounted
 from .left import confirmed
+from .tip_controls import SLIDERS, by_files, controls_of
+from .tip_words import memory, pace, sentence
+from .tip_words import then as then_words
 from .view import compute
 
-_NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
-_GROUPS = {"dp": "data", "tp": "tensor", "pp": "pipeline", "cp": "context"}
-"""Words that say how cards are divided into groups, and the layout's names of them."""
-_WITH = {"cp": ("accumulate", "gpus", "zero")}
-"""Word without a control -> controls that a change moves for its sake, and that go back with it."""
-_OFFERED = {control.name for control in CONTROLS}
-_THEN = {"fits": "Then it fits.", "uncertain": "Still uncertain: it may fit then.", "not": "It does not fit yet."}
-_STILL = "Still fits."
 _WORTH = {"fits": 200.0, "uncertain": 100.0, "not": 0.0}
 _LARGEST = 203.5
 """Worth of the largest that fits where the plan fits: among the first six of the list."""
@@ -41,8 +32,6 @@ _CARD, _SMALLER = 140.0, 130.0
 """Worth of another card, and of shorter or fewer sequences, where the plan does not fit: less than of more cards."""
 DOUBLED = "Counts of cards are tried by doubling: fewer than these may do."
 """Said of more cards."""
-TIMES = 3
-"""Times as long from which on a change is not told in percent."""
 STEP = 64
 """Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
@@ -71,7 +60,6 @@ TRIED = live.Suggestion("", "", {}, 0.0)
 """Says that something was tried: between two of these the page can answer a hand, or stop."""
 DONE = live.Suggestion("", "", {}, -1.0)
 """Says that all is told."""
-_SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
 
 
@@ -100,9 +88,9 @@ def _asked_next(c: Setup) -> Iterator[tuple[str, int]]:
     """Places of sliders where a plan takes longest the first time: other groups; one card, which divides nothing."""
     together = c.layout.together
     # A hand that adds cards or takes some away comes by the powers of two.
-    yield from (("gpus", together * 2**power) for power in range(17) if together * 2**power <= _SLIDERS["gpus"].maximum)
+    yield from (("gpus", together * 2**power) for power in range(17) if together * 2**power <= SLIDERS["gpus"].maximum)
     for name in ("tp", "pp"):
-        for value in _divisors(c.devices, int(_SLIDERS[name].maximum)):
+        for value in _divisors(c.devices, int(SLIDERS[name].maximum)):
             yield name, value
 
 
@@ -209,7 +197,7 @@ def usual(state: live.State) -> Callable[[Change], Change]:
 def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
     """Advice with its controls. Where nobody has chosen formats, those count that the page gives the changed plan."""
     controls = controls_of(one, state)
-    own = _by_files(one.words, state)
+    own = by_files(one.words, state)
     if controls is None or (own == one.words and ("precision" not in controls or "precision" in own)):
         return one, controls
     if "precision" not in own:
@@ -271,8 +259,8 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         assert then is not None
         saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
         tokens = (batch * sequence) / (size * (sequence if name == "batch" else batch))
-        pace = _pace(then.time.step_s / now.time.step_s * tokens)
-        text = f"{_memory(saved)}, {pace} a token, with all else as it is. {_then(then.verdict, now.verdict)}"
+        slower = pace(then.time.step_s / now.time.step_s * tokens)
+        text = f"{memory(saved)}, {slower} a token, with all else as it is. {then_words(then.verdict, now.verdict)}"
         if name == "sequence" and (more := beyond(replace(setup_of(state), data=DataShape(batch, size)))):
             text += f" {more}"
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
@@ -295,7 +283,7 @@ def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
             safe = now.calibrated.needed.high if now.calibrated else now.memory_bytes.device_total
             text = (
                 f"Nothing that was tried fits on the card{more} that you have: one would have to give "
-                f"{safe / GB:.1f} GB. This is the smallest of the list that does. {_THEN['fits']}"
+                f"{safe / GB:.1f} GB. This is the smallest of the list that does. {then_words('fits', 'not')}"
             )
             return live.Suggestion(f"Card: {option.label}", text, way, _CARD, SAME)
     return None
@@ -355,123 +343,3 @@ def _possible(state: live.State, way: dict[str, live.Value]) -> bool:
     except EngineError:
         return False
     return True
-
-
-def _memory(saved: float) -> str:
-    return f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
-
-
-def _pace(factor: float) -> str:
-    """How much less or more time something takes that takes so many times as long."""
-    if factor >= TIMES:
-        return f"{factor:.3g} times as long"
-    return (
-        "the same time" if abs(factor - 1) < 0.005 else f"{abs(factor - 1):.0%} {'more' if factor > 1 else 'less'} time"
-    )
-
-
-def _then(verdict: Verdict, before: Verdict) -> str:
-    return _STILL if verdict == before == "fits" else _THEN[verdict]
-
-
-def sentence(one: Advice, before: Verdict) -> str:
-    """What a change of a plan with such a verdict saves and costs."""
-    memory, time = _memory(one.saves_bytes / GB), _pace(one.time_factor)
-    lost = f"{one.gives_up[:1].upper()}{one.gives_up[1:]}." if one.gives_up else ""
-    return " ".join(part for part in (f"{memory}, {time}.", _then(one.verdict, before), lost) if part)
-
-
-def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value] | None:
-    """The controls that a change sets; None where those of the page cannot make the same setup."""
-    found: dict[str, live.Value] = {}
-    rest: dict[str, Any] = {}
-    words = _by_files(one.words, state)
-    for word, value in words.items():
-        if word == "attention":
-            found["flash"] = value == "flash"
-        elif word == "loss":
-            found["chunked"] = value == "chunked:8"
-        elif word == "execution":
-            found["compiled"] = value == "compiled"
-        elif word == "offload":
-            found["offload"] = value != "none"
-        elif word in _GROUPS:
-            layout = setup_of(state).layout
-            found["gpus"] = prod(int(words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
-            if word == "cp":
-                rest[word] = value
-            elif word != "dp":
-                found[word] = value
-        elif word in ("accumulate", "micro_batches"):
-            # One of the two is 1: passes run one after the other, or in a pipeline.
-            found["accumulate"] = max(int(value), int(str(found.get("accumulate", 1))))
-        elif _NAMES.get(word, word) in _OFFERED:
-            found[_NAMES.get(word, word)] = value
-        else:
-            rest[word] = value
-    if not _has_place(found):
-        return None
-    # What follows from the rest needs no control; what does not stands among the settings that files set.
-    said = _more(state, rest, found)
-    formats = setup_of(state).precision.name
-    ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
-    # The formats that stand by themselves follow what is divided.
-    ways += [{**way, "precision": formats} for way in ways if "precision" not in found]
-    unchosen = {name: value for name, value in found.items() if name != "precision"}
-    made = [*({**unchosen, **way} for way in ways if "precision" not in way), *({**found, **way} for way in ways)]
-    return next((controls for controls in made if _makes(words, state, controls)), None)
-
-
-def _more(state: live.State, rest: Mapping[str, Any], found: Mapping[str, live.Value]) -> str:
-    """What stands beside the controls after a change, with what it took the place of, so that it can be taken back."""
-    stands, at = more_of(state.controls), state.controls
-    replaced: dict[str, dict[str, list[Any]]] = {}
-    for word, value in rest.items():
-        if stands.get(word) != value:
-            moved = {
-                name: [at[name], found[name]] for name in _WITH.get(word, ()) if found.get(name, at[name]) != at[name]
-            }
-            replaced[word] = {word: [stands.get(word), value], **moved}
-    said = {**stands, **rest}
-    if replaced:
-        said[WAS] = {**stands.get(WAS, {}), **replaced}
-    return json.dumps(said, sort_keys=True)
-
-
-def _by_files(words: Mapping[str, Any], state: live.State) -> dict[str, Any]:
-    """The words of a change, as the program of the reader's files makes it."""
-    made, said = dict(words), says(state.controls)
-    if "base_format" in words and said.get("unprepared"):
-        made["base_format"] = "16-bit"
-    away = words.get("offload") == "optimizer"
-    if said.get("runtime") == "deepspeed" and (away or "zero" in words):
-        moved = {name: words[name] for name in ("zero", "method") if name in words}
-        then = words_of(live.State(state.context, {**state.controls, **moved, **({"offload": True} if away else {})}))
-        made |= {"offload": then["offload"]} if away else {}
-        made |= {"offload_sizes": then["offload_sizes"]} if "offload_sizes" in then else {}
-    return made
-
-
-def _makes(words: Mapping[str, Any], state: live.State, controls: dict[str, live.Value]) -> bool:
-    """Whether the controls make the setup that the words of a change make."""
-    try:
-        made = setup_of(live.State(state.context, {**state.controls, **controls}))
-        sized = {word: buffers(value) if word == "offload_sizes" else value for word, value in words.items()}
-        return made == changed(setup_of(state), sized)
-    except EngineError:
-        return False
-
-
-def _has_place(controls: dict[str, live.Value]) -> bool:
-    """Whether every menu has the value among its options."""
-    offered = {
-        control.name: [option.value for option in control.options]
-        for control in CONTROLS
-        if isinstance(control, live.Choice)
-    }
-    return all(
-        _SLIDERS[name].minimum <= float(value) <= _SLIDERS[name].maximum
-        if name in _SLIDERS
-        else value in offered.get(name, [value])
-        for name, value in controls.items()
-    )
