@@ -1,6 +1,7 @@
 // The ledger of a browser: two tabs, a page that ends early, an update of the site, storage that fails.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { LATEST, type Account } from "../src/ledger/entry";
+import { LATEST, type Account, type Entry } from "../src/ledger/entry";
+import { fileOf } from "../src/ledger/file";
 import { Ledger } from "../src/ledger/ledger";
 import { openStorage } from "../src/storage";
 import { settle } from "./fake-worker";
@@ -194,6 +195,11 @@ describe("the ledger of a browser", () => {
       ...["gone", "again", "moved"].map((act) => entry({ act, updated: 10 })),
     ]);
     expect(merged).toEqual({ taken: ["new", "gone", "again"], kept: ["old", "moved"] });
+    // What came back is as old as it was, so that a later record of it is the newer one; the attempts before are not forgotten.
+    const [back] = store.entries().filter(({ act }) => act === "again");
+    expect(fileOf([back as Entry]).acts["again"]?.updated).toBe(10);
+    expect(back?.memory?.earlier?.attempts).toBe(1);
+    expect(store.merge([entry({ act: "again", updated: 12 })])).toEqual({ taken: ["again"], kept: [] });
     expect(Object.fromEntries(store.entries().map(({ act, stage }) => [act, stage]))).toEqual({
       old: "done",
       new: "predicted",

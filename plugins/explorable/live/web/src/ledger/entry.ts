@@ -9,6 +9,8 @@ export interface Entry extends Omit<Act, "memory"> {
   act: string;
   /** Null after a reset: the entry stays, so that no older copy comes back. */
   memory: Memory | null;
+  /** When it was played, where an import brought it later than that: `updated` is then the moment of the import. */
+  played?: number;
 }
 
 /** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
@@ -31,6 +33,7 @@ export function parseEntry(stored: unknown): Entry | null {
   const memory = stored.memory === null ? null : parseMemory(stored.memory);
   if (stored.memory !== null && !memory) return null;
   return {
+    ...(stored.played !== undefined && !faultOf(stored.played, updated) && { played: stored.played as number }),
     act: stored.act as string,
     updated: stored.updated as number,
     stage: memory ? (stored.stage as Stage) : "none",
@@ -49,6 +52,9 @@ export function parseMemory(stored: unknown): Memory | null {
   // An answer is never shown before the commitment, whatever the browser has kept.
   return { ...memory, revealed: memory.revealed && memory.prediction !== null };
 }
+
+/** When the reader played what the entry says, in this browser or in another. */
+export const playedAt = ({ played, updated }: Entry): number => played ?? updated;
 
 /** The newer entry; of two equally new ones the first. */
 export function newer(one: Entry, other: Entry | null | undefined): Entry {

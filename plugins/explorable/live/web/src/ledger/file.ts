@@ -1,6 +1,6 @@
 // The ledger as a file: the JSON that is downloaded, and how one from elsewhere is checked before anything is done with it.
 import { siteVersion } from "../release";
-import { parseEntry, type Entry, type Memory } from "./entry";
+import { parseEntry, playedAt, type Entry, type Memory } from "./entry";
 import schema from "./ledger.schema.json";
 import { chapterOf, faultOf, fieldsOf, LEDGER } from "./schema";
 import type { Act, Decisions, Gap, Value } from "./types";
@@ -74,7 +74,7 @@ export function fileOf(entries: readonly Entry[]): LedgerFile {
     predictions: each(({ memory }) => memory.prediction),
     gaps: each(({ account }) => account?.verdict?.gap),
     moves: each(({ account }) => (account?.moves.length ? account.moves : null)),
-    acts: each(({ updated, stage, memory, account }) => ({ updated, stage, memory, account })),
+    acts: each((entry) => ({ updated: playedAt(entry), stage: entry.stage, memory: entry.memory, account: entry.account })),
   };
 }
 

@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, newer, parseEntry, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { LATEST, newer, parseEntry, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
 import { equal } from "../equal";
 import { bookId } from "../release";
@@ -75,7 +75,7 @@ export class Ledger {
 
   /** Every act the reader has played and not reset, the one played longest ago first. */
   entries(): Entry[] {
-    return [...this.#entries.values()].filter((entry) => entry.memory).sort((one, other) => one.updated - other.updated);
+    return [...this.#entries.values()].filter((entry) => entry.memory).sort((one, other) => playedAt(one) - playedAt(other));
   }
 
   /** Calls the listener once at every change, of however many acts; `elsewhere`: by another tab or an import. */
@@ -101,7 +101,8 @@ export class Ledger {
   argue(act: string, argument: string): void {
     const entry = this.#entries.get(act);
     if (!entry?.memory) return;
-    this.#put([{ ...entry, updated: this.#now(act), memory: { ...entry.memory, argument } }], false);
+    const { stage, account, memory } = entry;
+    this.#put([{ act, updated: this.#now(act), stage, account, memory: { ...memory, argument } }], false);
   }
 
   reset(act: string): void {
@@ -112,15 +113,29 @@ export class Ledger {
     this.#put(this.entries().map(({ act }) => this.#cleared(act)), true);
   }
 
-  /** Takes every entry that is newer than the one here. An act that was reset here and not played since makes way for any. */
+  /** Takes every entry that was played later than the one here. An act that was reset here and not played since makes way for any. */
   merge(entries: readonly Entry[]): Merged {
-    const takes = ({ act, updated }: Entry): boolean => {
-      const present = this.#entries.get(act);
-      return !present?.memory || untouched(present.memory) || updated > present.updated;
+    const takes = (entry: Entry): boolean => {
+      const present = this.#entries.get(entry.act);
+      return !present?.memory || untouched(present.memory) || playedAt(entry) > playedAt(present);
     };
     const [taken, kept] = [entries.filter(takes), entries.filter((entry) => !takes(entry))];
-    this.#put(taken.map((entry) => ({ ...entry, updated: this.#after(entry.act, entry.updated) })), true);
+    this.#put(taken.map((entry) => this.#brought(entry)), true);
     return { taken: taken.map(({ act }) => act), kept: kept.map(({ act }) => act) };
+  }
+
+  /** An entry from elsewhere as it stands here: newer than what it takes the place of, and with all attempts that either knows of. */
+  #brought(entry: Entry): Entry {
+    const { act, memory } = entry;
+    const updated = this.#after(act, entry.updated);
+    const earlier = this.#entries.get(act)?.memory?.earlier;
+    const more = memory && earlier && earlier.attempts > (memory.earlier?.attempts ?? 0);
+    return {
+      ...entry,
+      updated,
+      ...(updated !== entry.updated && { played: playedAt(entry) }),
+      ...(more && { memory: { ...memory, earlier } }),
+    };
   }
 
   /** Looks whether another tab has written. */

@@ -1,5 +1,5 @@
 // The design ledger for reading and for paper: the decisions in a table, then each act in the reader's own numbers.
-import type { Account, Earlier, Entry, Mark } from "./entry";
+import { playedAt, type Account, type Earlier, type Entry, type Mark } from "./entry";
 import type { LedgerFile } from "./file";
 import { h } from "../dom";
 import type { Value } from "../python/protocol";
@@ -30,7 +30,7 @@ function section(entry: Entry, href: Href): Node[] {
   const { account } = entry;
   const title = account?.title ?? entry.act;
   const address = account?.page ? href(account.page, entry.act) : null;
-  const day = new Date(entry.updated).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
+  const day = new Date(playedAt(entry)).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
   const head = [
     h("h2", {}, address ? h("a", { href: address }, title) : title),
     h("p", { class: "il-help" }, `${(entry.memory?.exercise ? OF_EXERCISE : STAGES)[entry.stage]}, ${day}`),
