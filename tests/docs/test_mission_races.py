@@ -133,3 +133,11 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stages_are_said_to_take_turns_exactly_where_their_shares_of_the_time_are_the_whole(name: str) -> None:
+    """Loaders that work beside the GPUs were once said to take turns with them, at 120 % together."""
+    race = BY_NAME[name].race
+    shares = [sum(race.stages(setting).busy.values()) for setting in list(settings(race.levers))[::37]]
+    assert ("take turns" in race.turns) == (max(shares) < 1.001 and min(shares) > 0.9)

@@ -115,5 +115,5 @@ RACE = Race(
     "more nodes the slowest is slower.",
     sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A "
     "filter's seconds, what it lets through, and how much the speeds of nodes differ, are assumed.",
-    turns=True,
+    turns="A checkpoint stops all else, which works side by side in between. Busiest is:",
 )

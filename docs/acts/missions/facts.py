@@ -213,7 +213,7 @@ class Race:
         worth: What the score is, e.g. "images per joule", and its factor over samples per second and unit of cost.
         lesson: What the search shows.
         sources: Where the figures come from.
-        turns: Whether the stages take turns instead of working side by side.
+        turns: What is said of stages that do not all work side by side, before the name of the longest pole.
     """
 
     situation: str
@@ -228,7 +228,7 @@ class Race:
     worth: tuple[str, float]
     lesson: str
     sources: str
-    turns: bool = False
+    turns: str = ""
 
 
 @dataclass(frozen=True)

@@ -82,5 +82,5 @@ RACE = Race(
     lesson="Waiting for sound with the core awake, and writing flash after every window, cost more than learning does. "
     "Two buffers end the first; several windows per wake-up divide the second. No larger batch is needed.",
     sources="Flash and power are the data sheet's; operations for features and sounds are assumed.",
-    turns=True,
+    turns="The stages take turns, and each costs its time; the most goes to:",
 )

@@ -164,7 +164,7 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         what = f"The longest pole is: {pole}. The other stages wait for it."
         remedy = _hint(race, state.controls) if state.hint else ""
         if race.turns:
-            what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
+            what = f"{race.turns} {pole}."
         return count, live.Failure("Too slow", what, short, remedy), None
     worth = f"{_number(reached * FOUND[track.name]['race'].score)} {race.worth[0]}"
     judged = f" ({worth}, {100 * reached:.0f}\u00a0% of the best found{count})"

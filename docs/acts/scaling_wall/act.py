@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from explorable import live
 from ironlaw.training.noisy_quadratic import Course
@@ -108,7 +109,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "scaling": _scaling_table(wall, setting),
             "limits": _limits(wall, plan, trials),
         },
-        failure=_failure(wall, plan, trials, hindrance, hint(wall, setting, hindrance) if state.hint else "")
+        failure=_failure(wall, plan, rule, trials, hindrance, hint(wall, setting, hindrance) if state.hint else "")
         if hindrance
         else None,
         success=None if reached is None else _success(wall, plan, reached),
@@ -283,7 +284,7 @@ def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
     )
 
 
-def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str) -> live.Failure:
+def _failure(wall: Wall, plan: Plan, rule: str, trials: Trials, hindrance: str, remedy: str) -> live.Failure:
     run = trials.shown
     few = f"{trials.kept} of {len(trials.runs)} trainings reach {wall.loss:g}; {NEEDED} are needed."
     excess = {
@@ -298,16 +299,28 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
         "outlier": "A strange batch made one huge update, and the weights did not come back.",
         "rate": "The learning rate was scaled with the batch beyond what the toy loss can follow.",
     }
+    lost = hindrance == "loss" and _vanishing(wall, plan, rule)
     what = {
         "memory": "The step does not run.",
         "network": "Exchanges take too large a share of the step.",
         "mfu": _largest_loss(plan),
         "exploded": reasons.get(trials.reason, ""),
-        "loss": _few(trials.wanted)
+        "loss": "Gradients that are too small for FP16 become zero, and what they would have taught is lost."
+        if lost
+        else _few(trials.wanted)
         if final_loss(run) < 1
         else "The learning rate is beyond what the toy loss can follow: it ends above where it began.",
     }
     return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy)
+
+
+def _vanishing(wall: Wall, plan: Plan, rule: str) -> bool:
+    """Whether the toy loss would come down if no gradient vanished in FP16: with a loss scale."""
+    guard = plan.guard
+    if not guard.half_precision or guard.scaling != "none":
+        return False
+    scaled = replace(plan, guard=replace(guard, scaling="dynamic"))
+    return not trained(wall, scaled, rule).obstacle
 
 
 def _largest_loss(plan: Plan) -> str:

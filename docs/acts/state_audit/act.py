@@ -183,24 +183,14 @@ def _places(written: str) -> int:
 
 
 def _written(amounts: Mapping[str, float], whole: float) -> dict[str, str]:
-    """Parts with the same number of digits; what is shown adds up to the whole with as many."""
+    """Parts with the same number of digits, each rounded by itself: a part is the same number wherever it stands."""
     digits = _digits_of_all(amounts.values(), whole)
-    shown = live.adding_up(amounts, whole, digits=digits, rest="gone" if "gone" in amounts else "")
-    return {part: f"{abs(amount):,.{digits}f}" for part, amount in shown.items()}
+    return {part: f"{abs(amount):,.{digits}f}" for part, amount in amounts.items()}
 
 
 def _digits_of_all(amounts: Collection[float], whole: float) -> int:
-    """Digits behind the point of parts and of their sum.
-
-    One more where their own roundings add up only then: a part that was moved to add up would be another number where
-    it stands alone.
-    """
-    digits = _digits(amounts, _places(_number(whole)))
-    return digits + (not _add_up(amounts, whole, digits) and _add_up(amounts, whole, digits + 1))
-
-
-def _add_up(amounts: Iterable[float], whole: float, digits: int) -> bool:
-    return isclose(sum(round(amount, digits) for amount in amounts), round(whole, digits), abs_tol=0.1 / 10**digits)
+    """Digits behind the point of parts and of their sum."""
+    return _digits(amounts, _places(_number(whole)))
 
 
 def _shown(account: Account, size: float) -> dict[str, float]:
@@ -344,26 +334,32 @@ def _memory_table(track: Track, account: Account) -> live.Table:
     held = {**account.parts, **({"gone": gone} if gone else {})}
     shares = {part: 100 * one / limit for part, one in held.items()}
     digits = _digits(shares.values(), 0)
-    percents = live.adding_up(shares, 100 * account.need / limit, digits=digits)
     names = {**NAMES, "gone": "Gone, or not there yet, at the peak"}
     rows = [
-        live.row(names[part], _signed(text, held[part]), _signed(f"{abs(percents[part]):,.{digits}f}", held[part]))
+        live.row(names[part], _signed(text, held[part]), _signed(f"{abs(shares[part]):,.{digits}f}", held[part]))
         for part, text in texts.items()
     ]
     needed = _needed(account, size)
     rows.append(live.row("Needed at the peak", needed, f"{100 * account.need / limit:,.{digits}f}"))
-    together = sum(float(text.replace(",", "")) for part, text in texts.items() if part != "gone")
+    together = sum(account.parts.values()) / size
     sums = (
         f"Together they are {together:,.{_places(needed)}f} {unit}, of which {texts['gone']} {unit} are "
         "gone or not there yet at the peak."
         if gone
         else "All are there at the peak."
     )
+    rounded = "" if all(_adds_up([row[cell] for row in rows]) for cell in "bc") else " Each is rounded by itself."
     return live.Table(
-        f"Each part at its own fullest. {sums}",
+        f"Each part at its own fullest. {sums}{rounded}",
         live.columns("Part", f"Memory|{unit}", "Of the limit|%"),
         rows,
     )
+
+
+def _adds_up(texts: Sequence[str]) -> bool:
+    """Whether numbers as they are shown add up to the last of them."""
+    *parts, whole = (float(text.replace(",", "").replace("−", "-")) for text in texts)
+    return isclose(sum(parts), whole, abs_tol=1e-9)
 
 
 def _signed(text: str, amount: float) -> str:
