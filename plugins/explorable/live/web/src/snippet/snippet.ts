@@ -237,6 +237,7 @@ class SnippetPart implements Part {
     };
     this.#run = this.#python.run({ ...this.#baked, source: this.#text, linked: this.#linked.strange, files: this.#files.all }, tests ? [] : before(this.#host), said, tests);
     slot(this.#host, "ask").replaceChildren();
+    slot(this.#host, "announce").textContent = "";
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
     this.#finish(await framed(await this.#run.outcome), fresh);
