@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,10 +46,13 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """The same for any file. Raises `OSError`, which names the file."""
+    """The same for any file. Raises `OSError`, which names the file, also where a link or a device has its name."""
     name: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A file that takes the name of a device takes the device away: of /dev/null, from the whole machine.
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError(errno.EINVAL, "is there already and is no regular file")
         handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
         name = Path(made)
         with os.fdopen(handle, "wb") as file:

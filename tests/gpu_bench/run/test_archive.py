@@ -64,6 +64,18 @@ def test_a_full_disk_leaves_no_archive_and_no_piece_of_one(record_file: Path, tm
         assert [path for path in tmp_path.glob("*home*") if path.is_file()] == []
 
 
+def test_an_archive_takes_the_place_of_no_link_pipe_or_device(record_file: Path, tmp_path: Path) -> None:
+    """As root, an archive called /dev/null once took the device away from the machine."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "elsewhere")
+    for target in (pipe, link):
+        with pytest.raises(OSError, match="is there already and is no regular file"):
+            pack(record_file.parents[1], target, 0, 2**20)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
 _COMPILE = """
 import torch
 from torch._dynamo.utils import counters
