@@ -355,3 +355,11 @@ def test_a_fault_of_the_machine_is_one_line(name: str, folder: Path) -> None:
 def test_yaml_that_names_values_is_refused_at_once() -> None:
     with pytest.raises(yaml.MarkedYAMLError, match=r"the alias '\*a' is not read"):
         yaml_text.load(BOMB)
+
+
+@pytest.mark.parametrize(
+    "text", ["a: !!int ''", "a: !!bool x", "a: !!timestamp x", 'a: "\\UFFFFFFFF"', f"a: 1{':59' * 200}.5"]
+)
+def test_yaml_of_which_no_value_can_be_made_is_refused_in_a_line(text: str) -> None:
+    with pytest.raises(yaml.MarkedYAMLError, match="a value cannot be read"):
+        yaml_text.load(text)

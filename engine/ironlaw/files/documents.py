@@ -142,6 +142,8 @@ def _yaml(text: str, faults: list[str] | None) -> Any:
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise EngineError("YAML", f"*{event.anchor}", "without aliases")
+            if tag := getattr(event, "tag", None):
+                raise EngineError("YAML", tag, "without tags")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             # Its reader takes time by the square of the depth.
             if depth > DEEPEST:
@@ -158,7 +160,8 @@ def _yaml(text: str, faults: list[str] | None) -> Any:
         return None if node is None else loader.construct_document(node)
     except EngineError:
         raise
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    # PyYAML lets what it cannot make of a value pass as whatever Python raises.
+    except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         if faults is not None and isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
             faults.append(f"in line {mark.line + 1}, column {mark.column + 1}, {error.problem}")
         return None

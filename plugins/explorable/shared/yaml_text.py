@@ -11,7 +11,15 @@ import yaml
 
 
 class _Strict(yaml.SafeLoader):
-    """Refuses a mapping in which a key stands twice, and aliases."""
+    """Refuses a mapping in which a key stands twice, aliases, and values that PyYAML cannot make."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node. Raises `MarkedYAMLError` where PyYAML lets another of Python's errors pass."""
+        try:
+            return super().construct_object(node, deep)
+        except (LookupError, AttributeError, ArithmeticError, ValueError) as error:
+            problem = f"a value cannot be read ({type(error).__name__})"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The node. Raises `MarkedYAMLError` for an alias."""
@@ -38,4 +46,7 @@ class _Strict(yaml.SafeLoader):
 
 def load(text: str) -> Any:
     """The value of a YAML text. Raises `yaml.MarkedYAMLError` with the place of a mistake."""
-    return yaml.load(text, Loader=_Strict)
+    try:
+        return yaml.load(text, Loader=_Strict)
+    except (ArithmeticError, ValueError) as error:  # of a character that is none
+        raise yaml.MarkedYAMLError(problem=f"a value cannot be read ({type(error).__name__})") from None

@@ -139,7 +139,12 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         self._end()
         site, manifest = Path(config.site_dir), self._manifest(config)
         publish(site, self.build.made())
-        write_atomically(self.build.root / FILE, manifest.text().encode())
+        try:
+            write_atomically(self.build.root / FILE, manifest.text().encode())
+        except OSError as error:  # It is for whoever finishes the site once more.
+            log.logger("hosts").info(
+                "the manifest '%s' cannot be written: %s", self.build.root / FILE, error.strerror or error
+            )
         finish(site, self.build.book, manifest, serving=self._serving)
         self._incremental.built()
 
