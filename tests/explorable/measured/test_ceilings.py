@@ -98,6 +98,10 @@ def test_without_a_file_there_is_one_quiet_line(site: Site) -> None:
         ({"copies": [{"bytes": 1, "bytes_per_s": 2e12}]}, 32, "2e+12 is more than"),
         ({"products": [], "copies": []}, 1, "it holds no measurement"),
         ({"note": "fast"}, 1, "'note' was unexpected"),
+        ({"contributor": {"name": "Ada\u202e", "link": "https://example.org/a"}}, 36, "characters that nobody sees"),
+        ({"contributor": {"name": "Ada", "link": "https://nvidia.com@example.org/"}}, 37, "is the address of no page"),
+        ({"contributor": {"name": "Ada", "link": "https://?"}}, 37, "is the address of no page"),
+        ({"measured": "2026-02-30T12:00:00Z"}, 5, "there is no 2026-02-30T12:00:00Z"),
     ],
 )
 def test_a_file_that_does_not_hold_fails_with_file_and_line(
@@ -116,6 +120,9 @@ def test_a_file_that_does_not_hold_fails_with_file_and_line(
         ("[]", "rtx-4090--ada.json:1: [] is not of type 'object'"),
         (" " * (MOST_BYTES + 1), "rtx-4090--ada.json: the file has 65,537 bytes. allowed: 65,536."),
         ("[" * 60_000, "rtx-4090--ada.json: not JSON in UTF-8"),
+        ('{"products": NaN}', "rtx-4090--ada.json: not JSON in UTF-8: NaN is no number"),
+        ('{"products": ' + "9" * 5000 + "}", "rtx-4090--ada.json: not JSON in UTF-8"),
+        ('{"kind": 1, "kind": 2}', "rtx-4090--ada.json: not JSON in UTF-8: a key stands twice"),
     ],
 )
 def test_what_is_no_such_file_is_refused_in_one_line(site: Site, text: str, said: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import yaml
@@ -47,7 +49,7 @@ def load(docs: Path, address: str, root: Path, cards: Iterable[Card]) -> Contrib
     known = {card.name: card for card in cards}
     checker = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
     rows, defects = [], []
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(one for one in folder.glob("*.json") if one.is_file()):
         name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
         found = [Defect(name, line, what, fix) for line, what, fix in _faults(path, checker, known)]
         defects += found
@@ -69,11 +71,12 @@ def _faults(path: Path, checker: jsonschema.Draft202012Validator, known: Mapping
         return [(None, f"the file has {path.stat().st_size:,} bytes", f"allowed: {MOST_BYTES:,}")]
     try:
         text = path.read_text("utf-8")
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         return [(error.lineno, f"not valid JSON: {error.msg}", "")]
-    except (UnicodeDecodeError, RecursionError):
-        return [(None, "not JSON in UTF-8", "")]
+    # A number of thousands of digits is a ValueError.
+    except (ValueError, RecursionError) as error:
+        return [(None, f"not JSON in UTF-8: {error}", "")]
     faults = sorted(checker.iter_errors(document), key=lambda fault: list(map(str, fault.absolute_path)))
     fix = "the site publishes the schema beside the files"
     wrong: list[_Placed] = [(list(fault.absolute_path), fault.message, fix) for fault in faults]
@@ -85,6 +88,7 @@ def _beyond_the_schema(document: Mapping[str, Any], known: Mapping[str, Card]) -
     """What no schema can say: who gives it, of which card, and whether the card can have reached it."""
     if "contributor" not in document:
         yield [], "it names no contributor", "write 'contributor' with 'name' and 'link'"
+    yield from _ill_worded(document)
     if document["emulated"]:
         yield ["emulated"], "it is of an emulation, which says nothing of a card", ""
     if not document["products"] and not document["copies"]:
@@ -106,6 +110,52 @@ def _beyond_the_schema(document: Mapping[str, Any], known: Mapping[str, Card]) -
     for at, copy in enumerate(document["copies"]):
         if copy["bytes_per_s"] > CLOCK * card.bandwidth:
             yield from _too_fast(["copies", at, "bytes_per_s"], copy["bytes_per_s"], CLOCK * card.bandwidth, card)
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _texts(value: Any, place: Sequence[str | int] = ()) -> Iterator[tuple[Sequence[str | int], str]]:
+    """Every text of a document, with the way to it."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _texts(one, [*place, key])
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from _texts(one, [*place, at])
+
+
+def _is_page(link: str) -> bool:
+    """Whether a link leads to a host by name, and says nothing in front of it that looks like another."""
+    try:
+        parts = urlsplit(link)
+        return bool(parts.hostname) and "." in str(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
+
+
+def _ill_worded(document: Mapping[str, Any]) -> Iterator[_Placed]:
+    """Texts that nobody can see or follow, and a day that never was."""
+    for place, text in _texts(document):
+        if not text.isprintable():
+            yield place, "it holds characters that nobody sees", "write it in characters that are seen"
+    link = document.get("contributor", {}).get("link", "")
+    if link and not _is_page(link):
+        yield ["contributor", "link"], f"{link!r} is the address of no page", "write https://, a host and a path"
+    try:
+        datetime.strptime(document["measured"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        yield ["measured"], f"there is no {document['measured']}", ""
 
 
 def _too_fast(
