@@ -332,6 +332,9 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
     options = _parser().parse_args(arguments)
     options.typed = provenance.recorded_command(arguments)
+    if sys.stdout is None:  # closed before it began
+        print("gpu_bench: the output cannot be written: it is closed", file=sys.stderr)
+        return 2
     try:
         status: int = options.do(options)
         sys.stdout.flush()

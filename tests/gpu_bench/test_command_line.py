@@ -94,6 +94,12 @@ def test_a_bare_checkout_and_python_are_enough_where_nothing_is_measured(argumen
     assert {"plan": "hour-1558m-fp8", "list": "hour-1558m-fp8", "validate": " 0 faulty"}[arguments[0]] in done.stdout
 
 
+def test_an_output_that_is_closed_is_said_in_a_line() -> None:
+    asked = f"{sys.executable} -m gpu_bench list >&-"
+    done = subprocess.run(asked, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (2, "gpu_bench: the output cannot be written: it is closed\n")
+
+
 def test_list_names_every_case() -> None:
     done = _gpu_bench("list")
     assert done.returncode == 0

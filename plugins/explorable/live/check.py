@@ -28,7 +28,10 @@ def check(given: Path, parameter: str = "") -> int:
 
     `parameter` is what a page writes behind the act's name and a colon, where the folder makes several.
     """
-    folder = given.resolve()
+    try:
+        folder = given.resolve()
+    except (OSError, RuntimeError):  # a link that leads to itself
+        folder = given
     if not (folder / MAIN).is_file():
         print(f"{os.path.relpath(folder)}: there is no {MAIN}; name the folder of an act", file=sys.stderr)
         return 2

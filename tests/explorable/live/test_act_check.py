@@ -37,3 +37,7 @@ def test_a_mistake_is_told_as_the_build_tells_it(act: Path, capsys: pytest.Captu
 def test_a_folder_without_an_act_is_named(act: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check.main([str(act.parent)]) == 2
     assert capsys.readouterr().err == "acts: there is no act.py; name the folder of an act\n"
+    loop = act.parent / "loop"
+    loop.symlink_to(loop)
+    assert check.main([str(loop)]) == 2
+    assert capsys.readouterr().err.endswith("loop: there is no act.py; name the folder of an act\n")
