@@ -88,9 +88,9 @@ def _outside(site: Path, manifest: Manifest) -> None:
         elif kind != ".svg":
             what = f"a browser may show a file {kind!r} as a page, which would have no content security policy"
             defect = Defect(name, None, what, "Pack it into a .zip, or leave it out")
-        elif found := drawing(text := path.read_text(encoding="utf-8-sig", errors="replace")):
-            line = text.count("\n", 0, found.start) + 1
-            defect = Defect(name, line, found.refused, "Remove it from the drawing")
+        elif found := drawing(raw := path.read_bytes()):
+            line = raw.decode("utf-8-sig", "replace").count("\n", 0, found.start) + 1
+            defect = Defect(name, line, found.refused, found.mend or "Remove it from the drawing")
         else:
             continue
         log.warning("%s", defect)

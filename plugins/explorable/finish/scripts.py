@@ -5,6 +5,9 @@ Beside them, what asks another host or leads there by itself, which no policy of
 Where a tag begins depends on what stands before it: a comment, a text that is not markup, a quote that does not end.
 Browsers have long rules for that, and Python's parser has others. So every `<` before a letter is read as if a tag
 began there, by the rules by which browsers read a tag: that finds what any of them may find.
+
+A drawing is XML, where a name may begin with other letters, and where a prefix says nothing: a parser of XML reads it
+too, and what that parser would not read, or would add to, is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
+from xml.parsers import expat
 
 _BLANKS = "\t\n\f\r "
 _SPACE = r"[\t\n\f\r ]"
@@ -32,7 +36,9 @@ _UNSEEN = re.compile(r"[\x00-\x20]+")
 _RUNS = re.compile(r"(?:\A|[;,=])(?:javascript|vbscript):")
 # The theme closes its search by such a link, which does nothing.
 _NOTHING = "javascript:void(0)"
-_ENTITY = re.compile(r"<!entity|<\?xml-stylesheet", re.IGNORECASE)
+# Either may add elements and attributes that do not stand in the drawing.
+_UNSEEN_PART = re.compile(r"<!doctype|<!entity|<\?xml-stylesheet", re.IGNORECASE)
+_IN_UTF_8 = "Save the drawing as XML in the encoding UTF-8"
 _BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
 # A scheme, or two slashes; browsers read both kinds of them.
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
@@ -54,7 +60,7 @@ class Found:
     """A script in a page: where it begins, its text, and the hash by which the page's policy allows it.
 
     refused: why nobody allows it; "" for one that is listed. clue: the part that is wrong, as its author may have
-    written it.
+    written it. mend: what helps, where it is not to remove it.
     """
 
     start: int
@@ -62,6 +68,7 @@ class Found:
     hash: str
     refused: str
     clue: str = ""
+    mend: str = ""
 
 
 def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) -> Iterator[Found]:
@@ -168,12 +175,68 @@ def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) ->
                 yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
 
 
-def drawing(svg: str) -> Found | None:
-    """What an SVG file would run where a browser shows it as a page of its own, without a policy; None for nothing."""
-    if named := _ENTITY.search(svg):
+def drawing(raw: bytes) -> Found | None:
+    """What an SVG file would run where a browser shows it as a page of its own, without a policy.
+
+    Args:
+        raw: the file, as it will be published.
+
+    Returns:
+        The first thing that runs, asks another host, or cannot be judged: a file that is not UTF-8 or says that it is
+        not, one that is no XML, and one with a document type, which may give any element attributes. None for nothing.
+    """
+    try:
+        svg = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # What stands before it is UTF-8, so the line is right.
+        start = len(raw[: error.start].decode("utf-8-sig"))
+        return Found(start, "", "", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mend=_IN_UTF_8)
+    if (start := svg.find("\0")) >= 0:
+        return Found(start, "", "", "the drawing has a character NUL, as one in another encoding has", mend=_IN_UTF_8)
+    if named := _UNSEEN_PART.search(svg):
         return Found(named.start(), named[0], "", f"{named[0]!r} stands for something that nobody sees here")
-    found = next(scripts(svg, ()), None)
-    return found and replace(found, refused=found.refused or f"the script {_short(found.text)!r} is in a drawing")
+    if found := next(scripts(svg, ()), None):
+        return replace(found, refused=found.refused or f"the script {_short(found.text)!r} is in a drawing")
+    return _as_xml(svg)
+
+
+def _as_xml(svg: str) -> Found | None:
+    """What a browser's parser of XML finds in a drawing that runs, by the names without their prefixes."""
+    found: list[Found] = []
+    # The drawing is text by now, so what it says of its encoding is asked below and does not count here.
+    parser = expat.ParserCreate("utf-8", namespace_separator=" ")
+    text = svg.encode()
+
+    def start() -> int:
+        return len(text[: parser.CurrentByteIndex].decode(errors="replace"))
+
+    def declared(_version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding and encoding.lower() != "utf-8":
+            refused = f"the drawing says that its encoding is {_short(encoding)!r}"
+            found.append(Found(start(), encoding, "", refused, encoding, _IN_UTF_8))
+
+    def opened(name: str, given: dict[str, str]) -> None:
+        kind = name.rpartition(" ")[2]
+        tag = f"<{' '.join([kind, *(one.rpartition(' ')[2] for one in given)])}>"
+        if kind.lower() == "script":
+            found.append(Found(start(), tag, "", f"the script {_short(tag)!r} is in a drawing"))
+        # A handler has no namespace; an address may be one of XLink's.
+        attributes = {
+            one.rpartition(" ")[2].lower(): value
+            for one, value in given.items()
+            if " " not in one or not _HANDLER.fullmatch(one.rpartition(" ")[2].lower())
+        }
+        found.extend(_asks_others(start(), kind.lower(), tag, attributes))
+        found.extend(_attributes_that_run(start(), tag, attributes))
+
+    parser.XmlDeclHandler = declared
+    parser.StartElementHandler = opened
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        what = f"the drawing is no XML: {expat.errors.messages[error.code]}"
+        found.append(Found(start(), "", "", what, mend="Write it as XML has it"))
+    return next(iter(found), None)
 
 
 def hash_of(text: str) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree.ElementTree import tostring
 
 import pytest
 
+from explorable.figures.drawing import canvas
+from explorable.figures.sketch import Sketch
 from explorable.finish import policy
 from explorable.finish.policy import allowed, with_policy
 from explorable.finish.scripts import drawing, hash_of, scripts
 from explorable.manifest import Manifest
+from explorable.shared.svg import drawn, embedded
 
 LISTED = Path(__file__).parents[3] / "book/theme/scripts.toml"
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><script>let answer = 42</script></head><body>
@@ -137,7 +141,7 @@ def test_the_sites_own_files_and_data_are_not(html: str) -> None:
 def test_what_asks_another_host_is_found(html: str) -> None:
     found, *_ = scripts(f"<p>words</p>{html}<p>words</p>", {"x.js"})
     assert "leads to another page" in found.refused or "is none of this site's" in found.refused
-    assert drawing(f'<svg><foreignObject xmlns="http://www.w3.org/1999/xhtml">{html}</foreignObject></svg>')
+    assert drawing(f'<svg><foreignObject xmlns="http://www.w3.org/1999/xhtml">{html}</foreignObject></svg>'.encode())
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,11 @@ def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a
     ]
 
 
+SVG = 'xmlns="http://www.w3.org/2000/svg"'
+XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
+RUNS = f"<svg {SVG}><script>1</script></svg>"
+
+
 @pytest.mark.parametrize(
     "svg",
     [
@@ -179,8 +188,73 @@ def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a
         "<svg onload='1'/>",
         '<!DOCTYPE svg [<!ENTITY a "&#60;script>1&#60;/script>">]><svg>&a;</svg>',
         '<?xml-stylesheet href="a.xsl"?><svg/>',
+        # Names that HTML does not have.
+        f"<_:svg {SVG.replace('=', ':_=', 1)}><_:script>1</_:script></_:svg>",
+        f"<é:svg {SVG.replace('=', ':é=', 1)}><é:script>1</é:script></é:svg>",
+        f"<я:svg {SVG.replace('=', ':я=', 1)} onload='1'/>",
+        f"<svg {SVG}><_:a xmlns:_='http://www.w3.org/2000/svg' href='java&#10;script:1'/></svg>",
+        f"<svg {SVG}><a xmlns:ä='http://www.w3.org/1999/xlink'><é:b {XHTML.replace('=', ':é=', 1)} "
+        "ä:href='javascript:1'/></a></svg>",
+        f"<svg {SVG}><_:iframe {XHTML.replace('=', ':_=', 1)} src='https://e.example'/></svg>",
+        f"<svg {SVG}><_:iframe {XHTML.replace('=', ':_=', 1)} srcdoc='&lt;script>1&lt;/script>'/></svg>",
+        # What a document type adds.
+        f"<!DOCTYPE svg [<!ATTLIST svg onload CDATA '1'>]><svg {SVG}/>",
+        f"<!DOCTYPE svg [<!ATTLIST svg onload CDATA #FIXED '1'>]><svg {SVG}/>",
+        f"<!DOCTYPE svg SYSTEM 'a.dtd'><svg {SVG}/>",
     ],
 )
 def test_a_drawing_of_its_own_runs_nothing(svg: str) -> None:
-    assert drawing(svg)
-    assert drawing('<svg xmlns="http://www.w3.org/2000/svg"><title>One &amp; two</title><path d="M0 0"/></svg>') is None
+    assert drawing(svg.encode())
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (RUNS.encode("utf-16"), "the byte 0xff is not UTF-8"),
+        (RUNS.encode("utf-16-le"), "NUL"),
+        (RUNS.encode("utf-16-be"), "NUL"),
+        (f"<svg {SVG}>é</svg>".encode("latin-1"), "the byte 0xe9 is not UTF-8"),
+        (f"<?xml version='1.0' encoding='UTF-7'?><svg {SVG}>+ADw-script+AD4-</svg>".encode(), "encoding is 'UTF-7'"),
+        (f"<?xml version='1.0' encoding='ISO-2022-JP'?><svg {SVG}/>".encode(), "encoding is 'ISO-2022-JP'"),
+        (f"<svg {SVG}><g></svg>".encode(), "the drawing is no XML: mismatched tag"),
+        (f"<svg {SVG}>&nbsp;</svg>".encode(), "the drawing is no XML: undefined entity"),
+        (f"<svg {SVG}><s:path/></svg>".encode(), "the drawing is no XML: unbound prefix"),
+        (b"", "the drawing is no XML: no element found"),
+    ],
+)
+def test_a_drawing_that_cannot_be_judged_is_refused(raw: bytes, said: str) -> None:
+    found = drawing(raw)
+    assert found
+    assert said in found.refused
+    assert found.mend
+
+
+def test_the_line_of_what_a_drawing_runs_is_told() -> None:
+    svg = f"<svg {SVG}>\n<title>é</title>\n<_:script xmlns:_='http://www.w3.org/2000/svg'/>\n</svg>"
+    found = drawing(b"\xef\xbb\xbf" + svg.encode())
+    assert found
+    assert svg[found.start :].startswith("<_:script")
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        f'<svg {SVG}><title>One &amp; two</title><path d="M0 0"/></svg>',
+        f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n<!-- two -->\n<svg {SVG}/>',
+        f'\ufeff<svg {SVG} xmlns:xlink="http://www.w3.org/1999/xlink"><use xlink:href="#a"/></svg>',
+        f'<svg {SVG} xmlns:o="urn:editor" o:onion="1"><a href="https://e.example">я<é xmlns="urn:x"/></a></svg>',
+        f"<svg {SVG}><style><![CDATA[a > b {{ fill: red }}]]></style></svg>",
+    ],
+)
+def test_a_drawing_that_runs_nothing_is_none(svg: str) -> None:
+    assert drawing(svg.encode()) is None
+
+
+def test_the_drawings_of_the_toolkit_run_nothing() -> None:
+    sketch = Sketch(10)
+    sketch.text(1, 1, "é < ü")
+    figure, axes = canvas(2)
+    axes.bar(["a"], [1])
+    plot = tostring(embedded(drawn(figure), "One bar."), encoding="utf-8")
+    for svg in (sketch.svg().encode(), plot, (LISTED.parent / "overrides/assets/favicon.svg").read_bytes()):
+        assert drawing(svg) is None
