@@ -18,7 +18,7 @@ from explorable.options import PARTS, Numbers, Options, book_of
 from explorable.shared import intake
 from explorable.shared.apart import Elements, ElementsApart
 from explorable.shared.errors import UnbuildableError
-from explorable.shared.locate import LocateExtension
+from explorable.shared.locate import LocateExtension, source_path
 from explorable.shared.log import logger
 from explorable.shared.options import read
 from explorable.site import Asset, Offer, Page, Part, Site
@@ -58,14 +58,30 @@ class Build:
         book.use(self.book)
         return self.book
 
-    def begin(self, docs: Path, *, serving: bool = False) -> Iterator[Offer]:
-        """Begin: what each part, and the book itself, adds to the site. The first extension knows all lines."""
+    def begin(self, docs: Path, theme: Path | None = None, *, serving: bool = False) -> Iterator[Offer]:
+        """Begin: what each part, and the book itself, adds to the site. The first extension knows all lines.
+
+        Args:
+            docs: the folder of the book's sources.
+            theme: the folder of its own theme; None for a book without one. A symbolic link in it is told.
+            serving: whether the site is built for its author alone.
+
+        Raises:
+            UnbuildableError: A symbolic link leads from one of the two folders out of the book's, among others.
+        """
+        self._folders = [intake.as_named(folder) for folder in (docs, theme) if folder]
+        for folder in self._folders:
+            if defect := intake.led_out(folder, intake.as_named(self.root)):
+                raise UnbuildableError(str(defect))
         own = self.use_book()
         located = LocateExtension(self.root)
         if apart := own.made_apart():
             self._elements = located.elements = ElementsApart(apart, self.root)
         self.site = Site(self.root, docs, located, serving)
         self._links = set[Path]()
+        # A template is no file of the site, but a page may be made of it.
+        for link in intake.links(self._folders[1]) if theme else ():
+            self._tell(link)
         self._colors = bool(own.colors and not own.styles)
         read = [path for block in apart.values() for path in block.reads]
         yield Offer(located, styles=[COLORS] * self._colors, watched=read)
@@ -76,15 +92,20 @@ class Build:
             yield Offer(extension)
 
     def publishes(self, source: str, path: Path | None) -> bool:
-        """Whether a file of the docs folder may be part of the site.
+        """Whether a file of the docs folder, or of the book's theme, may be part of the site.
 
         What acts are made of is not, and what a symbolic link leads to is no file of the book: that is said, once.
         """
-        link = path and intake.link_to(path, self.site.docs)
-        if link and link not in self._links:
+        at = path and intake.as_named(path)
+        link = next(filter(None, (intake.link_to(at, folder) for folder in self._folders)), None) if at else None
+        if link:
+            self._tell(link)
+        return not link and ("live" not in self.parts or not source.startswith(f"{self.given.acts}/"))
+
+    def _tell(self, link: Path) -> None:
+        if link not in self._links:
             strict.warning("%s", intake.followed(link, self.root))
             self._links.add(link)
-        return not link and ("live" not in self.parts or not source.startswith(f"{self.given.acts}/"))
 
     def undecodable(self, path: Path | None) -> str:
         """What is wrong with a page that is not UTF-8, which is said too; "" for every other."""
@@ -134,7 +155,13 @@ class Build:
         """The manifest with what the host need not know."""
         live = self.parts.get("live")
         release = live.release.facts if isinstance(live, LivePart) else None
-        return replace(manifest, root=str(self.root), release=release, book=self.given.book or self.book.plain())
+        return replace(
+            manifest,
+            root=str(self.root),
+            theme=source_path(self._folders[1], self.root) if len(self._folders) > 1 else "",
+            release=release,
+            book=self.given.book or self.book.plain(),
+        )
 
     def acts(self) -> LiveOptions:
         """The options of its acts."""

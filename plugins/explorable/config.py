@@ -54,6 +54,13 @@ class Configuration:
         return self.root / self.text("docs_dir", "docs")
 
     @property
+    def theme(self) -> Path | None:
+        """The folder of the book's own theme; None without one."""
+        told = self._told.get("theme")
+        own = told.get("custom_dir") if isinstance(told, Mapping) else None
+        return self.root / str(own) if own else None
+
+    @property
     def extra(self) -> Mapping[str, Any]:
         """Values for templates."""
         found: Mapping[str, Any] = self._told.get("extra") or {}

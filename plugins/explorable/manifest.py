@@ -91,6 +91,7 @@ class Manifest:
     """A built site, as its host knows it.
 
     root: the book's folder, absolute. docs: the folder of its sources, relative to it.
+    theme: the folder of the book's own theme, likewise; "" for a book without one.
     name, short_name, description, address: the site's, as its configuration has them; "" for what is not said.
     pages: file below the site -> what is known of the page.
     scripts: the site's own programs, from its root, which pages may load.
@@ -110,6 +111,7 @@ class Manifest:
     release: ReleaseFacts | None = None
     book: str = ""
     prepared: Prepared | None = None
+    theme: str = ""
 
     def text(self) -> str:
         """The manifest as JSON."""
@@ -122,9 +124,15 @@ class Manifest:
         return name, file.read_text(encoding="utf-8-sig", errors="replace") if file.is_file() else ""
 
     def beside(self, file: str) -> str:
-        """The source of a file that was copied into the site, relative to the book's folder; "" if it was made."""
-        name = f"{self.docs}/{file}"
-        return name if Path(self.root, name).is_file() else ""
+        """The source of a file that was copied into the site, relative to the book's folder; "" if it was made.
+
+        A file of the docs folder comes before one of the theme. What stands in the theme as HTML is no file that is
+        copied: it is a template, of which a page is made.
+        """
+        names = [f"{self.docs}/{file}"]
+        if self.theme and not file.endswith(".html"):
+            names.append(f"{self.theme}/{file}")
+        return next((name for name in names if Path(self.root, name).is_file()), "")
 
 
 def read(text: str) -> Manifest:

@@ -44,7 +44,7 @@ def prepare(config: Configuration) -> int:
         raise UnbuildableError(f"{config.file}: '{prepared.NAME}' is not among the markdown_extensions; add it")
     build = Build(config.options, config.root)
     try:
-        offers = list(build.begin(config.docs))
+        offers = list(build.begin(config.docs, config.theme))
         intake.Decoded().check(config.docs, config.root, changed=False)
         pages = _pages(config, build)
         assets = build.files(list(pages.values()))

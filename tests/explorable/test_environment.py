@@ -153,6 +153,11 @@ def file(name: str, text: str) -> Callable[[Path], None]:
     return write
 
 
+def moved(name: str, to: str) -> Callable[[Path], object]:
+    """A folder lies elsewhere, and a symbolic link in its place."""
+    return steps(lambda site: (site / name).rename(site / to), lambda site: (site / name).symlink_to(to))
+
+
 FAULTS = {
     "a symbolic link to a file of the machine": Fault(
         lambda site: (site / "docs/host.txt").symlink_to("/etc/hostname"),
@@ -167,6 +172,29 @@ FAULTS = {
     "a symbolic link to itself": Fault(
         lambda site: (site / "docs/loop").symlink_to("loop"), r"docs/loop: it is a symbolic link"
     ),
+    "a symbolic link in the theme": Fault(
+        lambda site: (site / "theme/host.txt").symlink_to("/etc/hostname"),
+        r"theme/host\.txt: it is a symbolic link to '/etc/hostname', which is not followed\. Put a copy in its place",
+    ),
+    "a symbolic link to a folder in the theme": Fault(
+        lambda site: (site / "theme/etc").symlink_to("/etc/ssl"), r"theme/etc: it is a symbolic link to"
+    ),
+    "a template that is a symbolic link": Fault(
+        steps(
+            lambda site: (site / "theme/main.html").unlink(),
+            lambda site: (site / "theme/main.html").symlink_to("/etc/hostname"),
+        ),
+        r"theme/main\.html: it is a symbolic link to '/etc/hostname'",
+    ),
+    "a theme that is a symbolic link": Fault(
+        moved("theme", "../else"),
+        r"theme: it is a symbolic link to '\.\./else', which is not followed",
+    ),
+    "pages that are a symbolic link": Fault(
+        moved("docs", "../else"),
+        r"docs: it is a symbolic link to '\.\./else', which is not followed",
+    ),
+    "pages that are a symbolic link to another folder of the book": Fault(moved("docs", "text")),
     "an include from outside": Fault(
         page('# A\n\n--8<-- "../../../../../../etc/hostname"\n'),
         r"docs/index\.md:3: '\S+hostname' lies outside of the project",

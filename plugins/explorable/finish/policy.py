@@ -29,6 +29,7 @@ _BESIDE = frozenset({
     "license", "notice",
 })  # fmt: skip
 """Endings, and names without one, of files that no browser shows as a page; drawings are looked at."""
+_MAP = "sitemap.xml"
 _THEME = "assets/javascripts/bundle.*.min.js"
 """The theme's program."""
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="[^"]*">')
@@ -76,23 +77,29 @@ def allowed(listed: Path) -> dict[str, str]:
 
 
 def _outside(site: Path, manifest: Manifest) -> None:
-    """Remove files beside the pages that a browser would show as a page, and drawings that run a script."""
+    """Remove files beside the pages that a browser would show as a page, and drawings that run a script.
+
+    Files of the docs folder and of the book's own theme are looked at; what the build makes is its own.
+    """
     for path in sorted(site.rglob("*")):
         kind, name = path.suffix.lower() or path.name.lower(), ""
-        if kind == ".svg" or kind not in _BESIDE:
-            name = manifest.beside(path.relative_to(site).as_posix())
+        below = path.relative_to(site).as_posix()
+        # A theme may have a template for it, and it is XML as a drawing is.
+        looked_at = kind == ".svg" or below == _MAP
+        if looked_at or kind not in _BESIDE:
+            name = manifest.beside(below)
         if not name:
             continue
-        if kind in _OUTSIDE:
+        if looked_at:
+            if not (found := drawing(raw := path.read_bytes())):
+                continue
+            line = raw.decode("utf-8-sig", "replace").count("\n", 0, found.start) + 1
+            defect = Defect(name, line, found.refused, found.mend or "Remove it from the file")
+        elif kind in _OUTSIDE:
             defect = Defect(name, 1, "this page has no content security policy", "Write it as a page of Markdown")
-        elif kind != ".svg":
+        else:
             what = f"a browser may show a file {kind!r} as a page, which would have no content security policy"
             defect = Defect(name, None, what, "Pack it into a .zip, or leave it out")
-        elif found := drawing(raw := path.read_bytes()):
-            line = raw.decode("utf-8-sig", "replace").count("\n", 0, found.start) + 1
-            defect = Defect(name, line, found.refused, found.mend or "Remove it from the drawing")
-        else:
-            continue
         log.warning("%s", defect)
         path.unlink()
 

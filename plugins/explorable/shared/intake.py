@@ -50,12 +50,34 @@ def undecodable(path: Path, root: Path) -> Defect | None:
     return None
 
 
-def link_to(path: Path, docs: Path) -> Path | None:
-    """The symbolic link by which a file comes into the docs folder; None for a file that lies there."""
-    if not path.is_relative_to(docs):
+def as_named(path: Path) -> Path:
+    """The absolute path by its names alone, so that a symbolic link in it is still seen."""
+    return Path(os.path.normpath(Path.cwd() / path))
+
+
+def link_to(path: Path, folder: Path) -> Path | None:
+    """The outermost symbolic link by which a file comes into a folder; None for a file that lies there, or outside."""
+    if not path.is_relative_to(folder):
         return None
-    below = [part for part in path.parents if docs in part.parents]
+    below = [part for part in path.parents if folder in part.parents]
     return next((part for part in [*reversed(below), path] if part.is_symlink()), None)
+
+
+def links(folder: Path) -> list[Path]:
+    """All symbolic links in a folder, at any depth, in the order of their names."""
+    found = (Path(at, name) for at, folders, files in os.walk(folder) for name in [*folders, *files])
+    return sorted(path for path in found if path.is_symlink())
+
+
+def led_out(folder: Path, root: Path) -> Defect | None:
+    """The defect of a folder of the book that a symbolic link, itself or one above it, leads out of the book's folder.
+
+    None for one that lies there, and for one that the configuration says lies elsewhere.
+    """
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+        return None
+    link = link_to(folder, root) or (folder if folder.is_symlink() else None)
+    return followed(link, root) if link else None
 
 
 def followed(link: Path, root: Path) -> Defect:

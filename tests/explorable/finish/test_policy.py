@@ -175,6 +175,32 @@ def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a
     ]
 
 
+def test_files_of_the_books_theme_are_judged_as_those_of_its_docs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = {"a.HTML": "<p>", "b.xhtml": "<p/>", "c": "<p>", "css/d.svg": RUNS, "e.xml": "<a/>"}
+    good = {"f.svg": "<svg/>", "g.css": "", "404.html": "<p>", "sitemap.xml": "<urlset/>"}
+    for folder in (tmp_path / "theme", tmp_path / "site"):
+        for name, text in (bad | good).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+    # What another theme brings is not the book's.
+    (tmp_path / "site/other").write_text("", "utf-8")
+    policy._outside(tmp_path / "site", Manifest(root=str(tmp_path), theme="theme"))
+    left = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    assert left == {*good, "other"}
+    assert [line.removeprefix("theme: ").split(":")[0] for line in caplog.messages] == [f"theme/{name}" for name in bad]
+
+
+def test_a_themes_map_of_the_site_runs_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for folder in (tmp_path / "theme", tmp_path / "site"):
+        folder.mkdir()
+        (folder / "sitemap.xml").write_text(f"<urlset>\n<script {XHTML}>1</script></urlset>", "utf-8")
+    policy._outside(tmp_path / "site", Manifest(root=str(tmp_path), theme="theme"))
+    assert not (tmp_path / "site/sitemap.xml").exists()
+    assert "theme/sitemap.xml:2: the script" in caplog.text
+
+
 SVG = 'xmlns="http://www.w3.org/2000/svg"'
 XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
 RUNS = f"<svg {SVG}><script>1</script></svg>"

@@ -71,7 +71,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         """Begin a build: which book it is, and what each part adds to the site."""
         extensions: list[Any] = config.markdown_extensions
         try:
-            for offer in self.build.begin(Path(config.docs_dir), serving=self._serving):
+            theme = config.theme.custom_dir
+            for offer in self.build.begin(Path(config.docs_dir), Path(theme) if theme else None, serving=self._serving):
                 extensions.append(offer.extension)
                 config.extra_css += offer.styles
                 config.extra_javascript += [_script(uri, "type", "module") for uri in offer.modules]
