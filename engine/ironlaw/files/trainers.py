@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import DIVIDES, Attention, Facts, Format, Kind, Reading
+from ironlaw.files.facts import DIVIDES, Attention, Facts, Format, Kind, Reading, Stage
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -385,10 +385,19 @@ def _of_a_script(document: Document) -> Found:
     found["attention"] = _attention(document.get("attn_implementation"))
     if any(values.switch(key, document.get(key)) for key in ("use_flash_attn", "use_flash_attention_2")):
         found["attention"] = "flash"
+    found["stage"] = next((stage for stage, marks in _STAGES.items() if marks & document.keys()), None)
     kwargs = document.get("gradient_checkpointing_kwargs")
     if isinstance(kwargs, Mapping):
         found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
     return {**found, **_optimizer(document, "optim"), **_sharding(document)}
+
+
+_STAGES: Mapping[Stage, Set[str]] = {
+    "grpo": {"num_generations"},
+    "kto": {"desirable_weight", "undesirable_weight"},
+    "dpo": {"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"},
+}
+"""Keys that only TRL's trainers of preferences have, the most telling first: KTO and GRPO have `beta` too."""
 
 
 def _trl_silent(document: Document, named: Found) -> Found:

@@ -11,6 +11,7 @@ import pytest
 
 from ironlaw.files import read
 from ironlaw.files.diffs import edited
+from ironlaw.files.words import words_of
 from tests.engine.files.texts import AXOLOTL_QLORA, said
 
 
@@ -89,6 +90,25 @@ def test_trl_recomputes_cuts_at_1024_and_computes_in_bf16_when_its_file_is_silen
     found = said("model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: timdettmers/openassistant-guanaco\n")
     assert (found["sequence"], found["checkpointing"], found["compute"]) == (1024, True, "bf16")
     assert said("dataset_name: a/b\nmax_length: 4096\ngradient_checkpointing: false\n")["sequence"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("text", "stage"),
+    [
+        ("model_name_or_path: x\nmax_length: 1024\nbeta: 0.1\nmax_prompt_length: 512\n", "dpo"),
+        ("model_name_or_path: x\nmax_length: 1024\nbeta: 0.1\ndesirable_weight: 1.0\n", "kto"),
+        ("model_name_or_path: x\nmax_length: 1024\nbeta: 0.04\nnum_generations: 8\n", "grpo"),
+        ("model_name_or_path: x\nmax_length: 1024\n", "sft"),
+        ("accelerate launch trl/scripts/dpo.py --model_name_or_path x --max_length 1024", "dpo"),
+        ("trl dpo --model_name_or_path x --max_length 1024", "dpo"),
+        ("trl sft --model_name_or_path x --max_length 1024", "sft"),
+    ],
+)
+def test_trls_trainers_of_preferences_are_told_from_its_fine_tuning(text: str, stage: str) -> None:
+    reading = read(text)
+    assert reading.facts.stage == stage
+    told = "Only the model that is trained is counted: no reference model, no rewards, no generation."
+    assert (told in words_of([reading], {"model": "gpt2", "gpu": "t4"}).assumed) == (stage != "sft")
 
 
 def test_a_deepspeed_file_says_what_is_divided_and_auto_says_nothing() -> None:
