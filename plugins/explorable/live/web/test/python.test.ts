@@ -203,11 +203,13 @@ describe("acts", () => {
 describe("the worker", () => {
   function worker(start: () => Promise<Python>) {
     const replies: Reply[] = [];
-    let heard: (event: MessageEvent<Request>) => void = () => undefined;
-    listen({ addEventListener: (_, listener) => void (heard = listener), postMessage: (reply) => void replies.push(reply) }, ({ data }) => data as Request, start, () => Promise.reject(new Error("no copy is made here")));
-    const say = (data: Request, isTrusted = true): void => heard({ data, isTrusted } as MessageEvent<Request>);
+    const listeners = new Map<string, (event: never) => void>();
+    const addEventListener = (type: string, listener: (event: never) => void): void => void listeners.set(type, listener);
+    listen({ addEventListener, postMessage: (reply) => void replies.push(reply) }, ({ data }) => data as Request, start, () => Promise.reject(new Error("no copy is made here")));
+    const happens = (type: string, event: object): void => listeners.get(type)?.({ isTrusted: true, ...event } as never);
+    const say = (data: Request, isTrusted = true): void => happens("message", { data, isTrusted });
     say({ kind: "start", release, base: "https://example.org/", copy: null });
-    return { say, replies };
+    return { say, happens, replies };
   }
 
   test("does nothing for an event that a snippet has made", async () => {
@@ -236,5 +238,23 @@ describe("the worker", () => {
     await settle();
     expect(replies).toEqual([{ kind: "failed", message: "null function", broken: true }]);
     expect(offline).toEqual([{ kind: "failed", message: "offline", broken: false }]);
+  });
+
+  test("tells of Pyodide's own error that nobody waits for, and of none of a reader's program", async () => {
+    const { python } = setup({ modules: { run_snippet_awaiting: () => new Promise<string>(() => undefined) } });
+    const { say, happens, replies } = worker(() => Promise.resolve(python));
+    say(run("os.abort()"));
+    await settle();
+    for (const mine of [new Error("a reader's own"), "text", undefined]) {
+      happens("unhandledrejection", { reason: mine });
+      happens("error", { error: mine });
+    }
+    const fatal = Object.assign(new WebAssembly.RuntimeError("unreachable"), { pyodide_fatal_error: true });
+    happens("unhandledrejection", { reason: fatal, isTrusted: false });
+    expect(replies).toEqual([]);
+    const told = { kind: "failed", message: "unreachable", broken: true };
+    happens("unhandledrejection", { reason: fatal });
+    happens("error", { error: fatal });
+    expect(replies).toEqual([told, told]);
   });
 });

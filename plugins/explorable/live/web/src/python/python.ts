@@ -70,6 +70,8 @@ export class Python {
 /** The worker's side of the conversation. */
 interface WorkerScope {
   addEventListener(type: "message", listener: (event: MessageEvent<Request>) => void): void;
+  addEventListener(type: "unhandledrejection", listener: (event: Pick<PromiseRejectionEvent, "isTrusted" | "reason">) => void): void;
+  addEventListener(type: "error", listener: (event: Pick<ErrorEvent, "isTrusted" | "error">) => void): void;
   postMessage(reply: Reply, transfer?: Transferable[]): void;
 }
 
@@ -95,8 +97,18 @@ export function listen(scope: WorkerScope, dataOf: (event: MessageEvent) => Requ
     // A snippet can make such an event too, and must not speak for the reader.
     if (!event.isTrusted) return;
     const data = dataOf(event);
-    last = last.then(() => handle(data)).catch((error: unknown) => send({ kind: "failed", message: reason(error), broken: brokeDown(error) }));
+    last = last.then(() => handle(data)).catch((error: unknown) => send(failure(error)));
   });
+  // Pyodide may meet a second error before it can tell of the one that ends it: then that one, of a task that nobody waits for, is the only
+  // sign. What a reader's program rejects or throws has no mark, and ends nothing.
+  const met = (error: unknown): void => void (brokeDown(error) && send(failure(error)));
+  scope.addEventListener("unhandledrejection", (event) => event.isTrusted && met(event.reason));
+  scope.addEventListener("error", (event) => event.isTrusted && met(event.error));
+}
+
+/** What the page is told of an error that Python does not outlive. */
+export function failure(error: unknown): Reply {
+  return { kind: "failed", message: reason(error), broken: brokeDown(error) };
 }
 
 /** Whether Pyodide's own program broke down: it marks the error that ends it. */

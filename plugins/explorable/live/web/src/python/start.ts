@@ -3,7 +3,7 @@ import { loadCopy, makeCopy, type Copyable, type Load, type LoadedActs, type Opt
 import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./downloads";
 import type { Gate } from "./gate";
 import type { Release } from "./protocol";
-import { Python, type Acts } from "./python";
+import { failure, Python, type Acts } from "./python";
 import { Snippets, tell, type Send, type SnippetModule } from "./snippets";
 
 /** The Python module `explorable.live.runtime.library`. */
@@ -119,7 +119,8 @@ function loader({ runtime, patience }: Release, base: string, send: Send): { loa
       indexURL: at(runtime.indexURL),
       lockFileURL: at(runtime.lockFileURL),
       stdLibURL: at(runtime.library.start),
-      createPyodideModule: tellingFatal(create, fail),
+      // A start's failure is its caller's to tell. Later nobody else hears of it: what broke in a task has no answer.
+      createPyodideModule: tellingFatal(create, (error) => (started ? send(failure(error)) : fail(error))),
       ...options,
     });
   };
