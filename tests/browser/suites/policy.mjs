@@ -60,7 +60,7 @@ Object.defineProperty(URL.prototype, "href", href)
 channel, heard = MessageChannel.new(), asyncio.get_running_loop().create_future()
 channel.port1.onmessage = create_proxy(heard.set_result)
 channel.port2.postMessage(1)
-agreed = {"kind": "run", "id": 0, "page": "", "name": "", "source": "import numpy", "foreign": True}
+agreed = {"kind": "run", "id": 0, "page": "", "name": "", "source": "import numpy", "foreign": ["numpy"]}
 Object.defineProperty(Object.getPrototypeOf(await heard), "data", says(to_js(agreed, dict_converter=Object.fromEntries)))
 None
 `;

@@ -1,6 +1,6 @@
 // The conversation with Python: intent, progress, latest wins, stop and replay, failure and retry.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActProblem, type PythonClient } from "../src/python/client";
+import { ActProblem, type PythonClient, type Snippet } from "../src/python/client";
 import type { Status } from "../src/python/status";
 import { bench, ignore, release, settle, snippet, state, view } from "./fake-worker";
 
@@ -360,6 +360,43 @@ describe("a program that came with a link", () => {
     worker().reply({ kind: "completed", id: worker().last.id, completed: { from: 0, options: [], call: null } });
     client.run(snippet("next"), [], ignore);
     expect([workers.length, worker().snippets]).toEqual([1, ["own", "strange", "next"]]);
+  });
+});
+
+describe("the reader's word for packages of another host", () => {
+  const linked = (name: string, source = name) => ({ ...snippet(name, source), linked: true });
+  /** The packages that a run may ask for, of a client whose reader has agreed. */
+  function allowed(agreed: [program: Snippet, packages: string[]][], program: Snippet) {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    for (const [one, packages] of agreed) client.agree(one, packages);
+    client.run(program, [], ignore);
+    const { last } = worker();
+    return last.kind === "run" ? last.foreign : null;
+  }
+
+  test("is not there before it is given, and holds for other code of the reader, for the same packages", () => {
+    expect(allowed([], snippet("own"))).toEqual([]);
+    expect(allowed([[snippet("own"), ["numpy"]]], snippet("another"))).toEqual(["numpy"]);
+    expect(allowed([[snippet("own"), ["numpy"]], [snippet("own"), ["numpy", "pandas"]]], snippet("own"))).toEqual(["numpy", "pandas"]);
+  });
+
+  test("does not hold for code that came with a link, nor a word for that for any other code", () => {
+    expect(allowed([[snippet("own"), ["numpy"]]], linked("own"))).toEqual([]);
+    expect(allowed([[linked("a"), ["numpy"]]], linked("a"))).toEqual(["numpy"]);
+    expect(allowed([[linked("a"), ["numpy"]]], linked("a", "import matplotlib"))).toEqual([]);
+    expect(allowed([[linked("a"), ["numpy"]]], linked("b", "a"))).toEqual([]);
+    expect(allowed([[linked("a"), ["numpy"]]], snippet("a"))).toEqual([]);
+  });
+
+  test("holds for code that prepares another as if it ran alone", () => {
+    const { client, worker } = bench();
+    client.agree(snippet("own"), ["numpy"]);
+    client.run(snippet("own"), [linked("above")], ignore);
+    worker().ready();
+    worker().ran();
+    expect(worker().requests.flatMap((request) => (request.kind === "run" ? [request.foreign] : []))).toEqual([[], ["numpy"]]);
   });
 });
 

@@ -42,7 +42,7 @@ function setup({ modules = {}, loader = [], readText = () => Promise.resolve("AC
   return { python: new Python(whole, snippets, send, readText), replies, loaded, written, opened };
 }
 
-const run = (source: string, foreign = false) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
+const run = (source: string, foreign: string[] = []) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
 const compute = (actUrl: string) => ({ kind: "compute", id: 2, act: "tax", actUrl, state: state(8), frame: false }) as const;
 
 class PythonError extends Error {
@@ -102,19 +102,43 @@ describe("snippets", () => {
     const { python, replies, opened } = setup({ modules: { run_snippet_awaiting }, elsewhere });
     await python.answer(run("import json"));
     await python.answer(run("import numpy\nimport pandas\nimport constructor"));
-    expect([ran, replies.at(-1)]).toEqual([1, { kind: "asks", id: 1, packages: ["NumPy", "pandas"], hosts: [host] }]);
-    expect(opened).toEqual([]);
+    expect([ran, replies.at(-1)]).toEqual([1, { kind: "asks", id: 1, packages: ["numpy", "pandas"], hosts: [host] }]);
+    expect(opened.flat()).toEqual([]);
     // A program that ran before consent may have changed how lists of addresses are made.
-    const flatMap = vi.spyOn(Array.prototype, "flatMap").mockReturnValue([`${numpy}?secret`]);
-    const values = vi.spyOn(Object, "values").mockReturnValue([{ urls: [`${numpy}?secret`] }]);
+    const forged = [{ packages: ["numpy"], urls: [`${numpy}?secret`] }];
+    const flatMap = vi.spyOn(Array.prototype, "flatMap").mockReturnValue(forged);
+    const values = vi.spyOn(Object, "values").mockReturnValue(forged);
+    // Of every list that it reaches it takes more than it was given.
+    const every = vi.spyOn(Array.prototype, "every").mockImplementation(function (this: string[]) {
+      if (!Object.isFrozen(this)) this.push("pandas");
+      return true;
+    });
+    const includes = vi.spyOn(Array.prototype, "includes").mockImplementation(function (this: string[]) {
+      return this.push("pandas") > 0;
+    });
     try {
-      await python.answer(run("import numpy", true));
+      await python.answer(run("import numpy", ["numpy"]));
     } finally {
-      flatMap.mockRestore();
-      values.mockRestore();
+      for (const one of [flatMap, values, every, includes]) one.mockRestore();
     }
     expect([ran, replies.at(-1)?.kind]).toEqual([2, "ran"]);
-    expect(new Set(opened.flat())).toEqual(new Set([numpy, pandas]));
+    expect(opened.at(-1)).toEqual([numpy]);
+  });
+
+  test("what the reader agreed to for one program opens nothing for another", async () => {
+    const at = (name: string): string => `https://wheels.example/${name}.whl`;
+    const one = (...packages: string[]) => ({ packages, hosts: ["wheels.example"], urls: packages.map(at) });
+    const { python, replies, opened } = setup({ elsewhere: { numpy: one("numpy"), matplotlib: one("matplotlib", "numpy") } });
+    await python.answer(run("import numpy", ["numpy"]));
+    expect([replies.at(-1)?.kind, opened.at(-1)]).toEqual(["ran", [at("numpy")]]);
+    await python.answer(run("import numpy, matplotlib\nimport matplotlib", ["numpy"]));
+    expect(replies.at(-1)).toEqual({ kind: "asks", id: 1, packages: ["matplotlib", "numpy"], hosts: ["wheels.example"] });
+    await python.answer(run("import numpy"));
+    expect(replies.at(-1)?.kind).toBe("asks");
+    await python.answer(run("print()"));
+    expect([replies.at(-1)?.kind, opened.at(-1)]).toEqual(["ran", []]);
+    await python.answer(run("import matplotlib", ["numpy", "matplotlib"]));
+    expect(new Set(opened.at(-1))).toEqual(new Set([at("matplotlib"), at("numpy")]));
   });
 
   test("a package that cannot be downloaded is a plain sentence, and the code does not run", async () => {

@@ -1,7 +1,7 @@
 // What a reader's program says in Python's name: in another shape, or without measure, it ends the run.
 import { expect, test } from "vitest";
 import type { Response } from "../src/python/protocol";
-import { bench, ignore, snippet, state, view as good } from "./fake-worker";
+import { bench, ignore, release, snippet, state, view as good } from "./fake-worker";
 
 const ran = { kind: "ran" as const, id: 1, result: null, error: null, figures: [] };
 const CUT = "Python was ended: output cut after 100,000 characters.";
@@ -185,4 +185,47 @@ test("is counted anew for each run", async () => {
     says(...Array.from({ length: 900 }, () => ({ kind: "output", id, text: "x".repeat(400) })), { ...ran, id });
     expect(await one.outcome).toMatchObject({ kind: "ran" });
   }
+});
+
+/** A run in a Python whose release names two packages of one host and one of another, and what comes of a question. */
+function questioned() {
+  const one = (host: string, ...packages: string[]) => ({ packages, hosts: [host], urls: packages.map((name) => `https://${host}/${name}.whl`) });
+  const elsewhere = { numpy: one("a.example", "numpy"), matplotlib: one("a.example", "matplotlib", "numpy"), tides: one("b.example", "tides") };
+  const { client, worker } = bench(() => ({ ...release, runtime: { ...release.runtime, elsewhere } }));
+  const run = client.run(snippet("asks"), [], ignore);
+  worker().ready();
+  const asks = (packages: string[], hosts: string[]): void => worker().reply({ kind: "asks", id: worker().last.id, packages, hosts });
+  return { client, worker, run, asks };
+}
+
+test("as a question is one for packages of the release, with their hosts", async () => {
+  for (const [packages, hosts] of [[["numpy"], ["a.example"]], [["matplotlib", "numpy"], ["a.example"]], [["numpy", "tides"], ["a.example", "b.example"]]] as const) {
+    const { run, asks } = questioned();
+    asks([...packages].reverse(), [...hosts].reverse());
+    expect(await run.outcome).toMatchObject({ kind: "asks", packages, hosts });
+  }
+});
+
+test.each([
+  ["a package that nobody knows", ["your password"], ["a.example"]],
+  ["one more", ["numpy", "your password"], ["a.example"]],
+  ["a part of what comes together", ["matplotlib"], ["a.example"]],
+  ["another host", ["numpy"], ["b.example"]],
+  ["a host that nobody knows", ["numpy"], ["a.example, which is safe"]],
+  ["no host", ["numpy"], []],
+  ["one host too many", ["numpy"], ["a.example", "b.example"]],
+  ["nothing", [], []],
+  ["the same twice", ["numpy", "numpy"], ["a.example"]],
+])("as a question for %s ends the run, and is not shown", async (_, packages, hosts) => {
+  const { run, asks } = questioned();
+  asks(packages, hosts);
+  expect(await run.outcome).toEqual({ kind: "problem", message: ODD, lost: true });
+});
+
+test("as a question that no program asks ends Python", () => {
+  const { client, worker, asks } = questioned();
+  worker().ran();
+  void client.compute("tax", "act.py", state(8));
+  asks(["numpy"], ["a.example"]);
+  expect(client.status).toMatchObject({ phase: "error", label: ODD });
 });

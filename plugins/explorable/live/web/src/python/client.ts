@@ -2,6 +2,7 @@
 //
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
 import type { Copies } from "./copies";
+import { Consents } from "./elsewhere";
 import type { Asked, Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
 import { Excess, Fault, Replies } from "./replies";
 import type { Status } from "./status";
@@ -60,8 +61,7 @@ const STARTING = 6;
 const TICK_MS = 1000;
 
 export class PythonClient {
-  /** Whether the reader agreed that packages may come from other hosts. */
-  foreign = false;
+  readonly #consents = new Consents();
   readonly #spawn: () => WorkerLike;
   readonly #release: () => Release;
   readonly #base: string;
@@ -80,7 +80,7 @@ export class PythonClient {
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
-  readonly #replies = new Replies();
+  #replies = new Replies();
   #ready = false;
   #engine = "";
   #status: Status = { phase: "static", label: "", percent: null, snippet: "" };
@@ -131,7 +131,7 @@ export class PythonClient {
   run(snippet: Snippet, before: readonly Snippet[], output: (text: string) => void, tests?: Tests): Run {
     const owner = (this.#runs += 1);
     for (const earlier of before) this.#prepare(earlier, owner);
-    const asked = { kind: "run" as const, ...snippet, foreign: this.foreign, ...(tests ? { tests } : {}) };
+    const asked = { kind: "run" as const, ...snippet, foreign: this.#consents.of(snippet), ...(tests ? { tests } : {}) };
     const outcome = this.#enqueue(asked, `run:${snippetKey(snippet)}`, owner, output).then(
       (settled): Outcome => {
         if (settled.kind === "ran") {
@@ -147,6 +147,11 @@ export class PythonClient {
       },
     );
     return { outcome, stop: () => this.#stop(owner) };
+  }
+
+  /** The reader's word that other hosts may be asked for these packages when this code runs. */
+  agree(snippet: Snippet, packages: readonly string[]): void {
+    this.#consents.agree(snippet, packages);
   }
 
   /** Snippets of a page that the next run of one below them runs again: what they defined is no longer what the page shows. */
@@ -214,7 +219,7 @@ export class PythonClient {
     const key = snippetKey(snippet);
     if (this.#prepared.has(key) || this.#ran.get(snippet.page)?.has(snippet.name)) return;
     this.#prepared.add(key);
-    void this.#enqueue({ kind: "run", ...snippet, foreign: this.foreign }, `prepare:${key}`, owner).then((settled) => {
+    void this.#enqueue({ kind: "run", ...snippet, foreign: this.#consents.of(snippet) }, `prepare:${key}`, owner).then((settled) => {
       if (settled.kind === "ran" && !settled.error) this.#remember(snippet);
       if (["stopped", "lost", "asks"].includes(settled.kind)) this.#prepared.delete(key);
     });
@@ -269,8 +274,10 @@ export class PythonClient {
     // The benchmark measures a reader's waiting time from here.
     performance.mark("python-asked-for");
     try {
+      const release = this.#release();
       const worker = this.#spawn();
       this.#worker = worker;
+      this.#replies = new Replies(release.runtime.elsewhere);
       this.#replies.begin(performance.now());
       worker.onmessage = ({ data }) => {
         if (this.#worker === worker) this.#hear(data);
@@ -279,7 +286,6 @@ export class PythonClient {
         event.preventDefault?.();
         if (this.#worker === worker) this.#fail(this.#ownWords(event.message || "its worker could not be loaded"));
       };
-      const release = this.#release();
       this.#patience = release.patience;
       this.#engine = release.runtime.engineVersion;
       const start = (copy: ArrayBuffer | null): void => {

@@ -145,7 +145,7 @@ export type Asked = Exclude<Request, { kind: "start" | "copy" }>;
 export type Request =
   | { kind: "start"; release: Release; base: string; /** Of Python's memory, to begin with. */ copy: ArrayBuffer | null }
   | { kind: "copy"; release: Release; base: string; /** What shall be loaded in it. */ acts: LoadedActs }
-  | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean; /** Did the code come with a link? */ linked?: boolean; /** Of an exercise: the code is tested, alone. */ tests?: Tests; /** What the code may open. */ files?: readonly DataFile[] }
+  | { kind: "run"; id: number; page: string; name: string; source: string; /** Packages that other hosts may be asked for. */ foreign: readonly string[]; /** Did the code come with a link? */ linked?: boolean; /** Of an exercise: the code is tested, alone. */ tests?: Tests; /** What the code may open. */ files?: readonly DataFile[] }
   | { kind: "complete"; id: number; page: string; source: string; at: number }
   | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame: boolean }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
@@ -161,7 +161,7 @@ export type Response =
   | { kind: "failed"; message: string; /** Did Pyodide's own program break down? */ broken: boolean }
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[]; /** The last value's own HTML, as a program gave it. */ html?: string | null; /** None where nothing was tested. */ checks?: Check[] }
-  | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
+  | { kind: "asks"; id: number; /** As the release names them, and the hosts that have them. */ packages: string[]; hosts: string[] }
   | { kind: "completed"; id: number; completed: Completed }
   | { kind: "answer"; id: number; /** Of the kind that was asked for. */ answer: View | Verdict | Feedback | object }
   | { kind: "problem"; id: number; message: string };

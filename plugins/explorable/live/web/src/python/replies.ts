@@ -2,10 +2,11 @@
 // Of what Python itself lets through, `limits.json` says how much: characters, which are up to two each here, elements, figures.
 import { bounded, Pieces } from "../marks";
 import { tooMuch } from "./drawing";
+import { known } from "./elsewhere";
 import { wrongWith } from "./answers";
 import { MOST_SAID } from "./post";
 import limits from "./limits.json";
-import type { Asked, Response as Reply } from "./protocol";
+import type { Asked, Elsewhere, Response as Reply } from "./protocol";
 
 /** The value without what does not belong to it; throws a `Fault` for one that is none of its kind. */
 type Shape = (value: unknown) => unknown;
@@ -145,12 +146,18 @@ function read(data: unknown): unknown {
 
 /** Hears one worker, until it says what it may not. */
 export class Replies {
+  readonly #elsewhere: Elsewhere;
   #since = 0;
   #heard = 0;
   #printed = 0;
   #said = 0;
   #pieces = new Pieces();
   #asked: Omit<Asked, "id"> | null = null;
+
+  /** `elsewhere` is what the release names: the reader is asked for nothing else. */
+  constructor(elsewhere: Elsewhere = {}) {
+    this.#elsewhere = elsewhere;
+  }
 
   /** A task begins: what it says is counted anew, and an answer is one to what is asked. */
   begin(now: number, asked: Omit<Asked, "id"> | null = null): void {
@@ -176,6 +183,10 @@ export class Replies {
       this.#printed += reply.text.length;
       if (reply.text.length > MOST || this.#printed > MOST_PRINTED) throw new Excess(CUT);
       reply.text = this.#pieces.bounded(reply.text);
+    }
+    if (reply.kind === "asks") {
+      const asks = known(this.#elsewhere, reply.packages, reply.hosts);
+      return asks && this.#asked?.kind === "run" ? { ...reply, ...asks } : odd();
     }
     if (reply.kind === "answer") {
       const wrong = wrongWith(reply.answer, this.#asked);

@@ -1,4 +1,5 @@
 // Snippets inside the worker: runs their code, after the packages that it imports, and sends on what it prints.
+import { proper } from "./elsewhere";
 import type { Gate } from "./gate";
 import type { Check, Completed, DataFile, Drawing, Elsewhere, Request, Response as Reply, SnippetError } from "./protocol";
 
@@ -29,13 +30,19 @@ export interface Pyodide {
   ): Promise<unknown>;
 }
 
+const { defineProperty } = Reflect;
+
 /** So many pieces are sent at once: no timer runs beside Python, so what is held when it is stopped is lost. */
 const SENT_AT_ONCE = 200;
 /** Milliseconds and characters after which later output is sent on: a printing loop must not flood the page. */
 const FLUSH_MS = 40;
 const FLUSH_CHARACTERS = 8192;
 
-const PROPER_NAMES: Record<string, string> = { numpy: "NumPy", matplotlib: "Matplotlib" };
+/** Packages that come together, and the addresses that have them. */
+interface Named {
+  readonly packages: readonly string[];
+  readonly urls: readonly string[];
+}
 
 /** What was asked for cannot be had now; the message is for the reader. */
 export class Unavailable extends Error {}
@@ -46,8 +53,8 @@ export class Snippets {
   readonly #send: Send;
   readonly #elsewhere: Elsewhere;
   readonly #open: Gate["open"];
-  /** The addresses of all packages, listed before any reader's program runs: such a program can change how lists are made. */
-  readonly #named: readonly string[];
+  /** What packages are had at which addresses, written down before any reader's program runs, which can change what it reaches. */
+  readonly #named: readonly Named[];
 
   constructor(pyodide: Pyodide, module: SnippetModule, send: Send, elsewhere: Elsewhere, open: Gate["open"]) {
     this.#pyodide = pyodide;
@@ -55,18 +62,22 @@ export class Snippets {
     this.#send = send;
     this.#elsewhere = elsewhere;
     this.#open = open;
-    this.#named = Object.values(elsewhere).flatMap(({ urls }) => urls);
+    const { freeze } = Object;
+    this.#named = freeze(Object.values(elsewhere).map(({ packages, urls }) => freeze({ packages: freeze([...packages]), urls: freeze([...urls]) })));
   }
 
   /** Runs one. Its outcome, or what has to be asked of the reader first; throws `Unavailable`. */
   async run(request: Extract<Request, { kind: "run" }>): Promise<Reply> {
     const { id, page, name, source, foreign, tests, files = [] } = request;
+    // First of all: what follows may be a reader's program's doing.
+    const addresses = this.#addressesOf(foreign);
     const all = tests ? [source, tests.tests, tests.hidden] : [source];
     for (const code of all) {
-      const asks = foreign ? null : this.#foreignIn(code);
+      const asks = this.#foreignIn(code, foreign);
       if (asks) return { kind: "asks", id, ...asks };
     }
-    if (foreign) this.#open(this.#named);
+    // What the reader agreed to for an earlier program is closed again.
+    this.#open(addresses);
     for (const code of all) await this.#fetchImports(code);
     for (const file of files) await this.#put(file);
     const output = new OutputBuffer((text) => this.#send({ kind: "output", id, text }));
@@ -97,16 +108,28 @@ export class Snippets {
     return this.#pyodide.pyimport("explorable.live.runtime.exercises") as ExerciseModule;
   }
 
-  /** What the code imports from other hosts, which nobody asks without the reader's word. */
-  #foreignIn(source: string): { packages: string[]; hosts: string[] } | null {
+  /** Where these packages are had. It calls no method that a reader's program can change. */
+  #addressesOf(agreed: readonly string[]): string[] {
+    const addresses: string[] = [];
+    for (let at = 0; at < this.#named.length; at += 1) {
+      const { packages, urls } = this.#named[at] as Named;
+      if (!includesAll(agreed, packages)) continue;
+      for (let one = 0; one < urls.length; one += 1) put(addresses, urls[one] as string);
+    }
+    return addresses;
+  }
+
+  /** What the code imports from other hosts, which nobody asks without the reader's word, and to which there is none. */
+  #foreignIn(source: string, agreed: readonly string[]): { packages: string[]; hosts: string[] } | null {
     if (!Object.keys(this.#elsewhere).length || !source.includes("import")) return null;
     const { find_imports } = this.#pyodide.pyimport("pyodide.code") as { find_imports(code: string): { toJs(): string[] } };
     const found = find_imports(source)
       .toJs()
-      .flatMap((name) => (Object.hasOwn(this.#elsewhere, name) ? [this.#elsewhere[name] as Elsewhere[string]] : []));
+      .flatMap((name) => (Object.hasOwn(this.#elsewhere, name) ? [this.#elsewhere[name] as Elsewhere[string]] : []))
+      .filter((one) => !one.packages.every((name) => agreed.includes(name)));
     if (!found.length) return null;
     const all = (part: "packages" | "hosts"): string[] => [...new Set(found.flatMap((one) => one[part]))].sort();
-    return { packages: all("packages").map(proper), hosts: all("hosts") };
+    return { packages: all("packages"), hosts: all("hosts") };
   }
 
   async #fetchImports(source: string): Promise<void> {
@@ -128,6 +151,21 @@ export class Snippets {
       );
     }
   }
+}
+
+function includesAll(list: readonly string[], others: readonly string[]): boolean {
+  let found = 0;
+  for (let other = 0; other < others.length; other += 1) {
+    let at = 0;
+    while (at < list.length && list[at] !== others[other]) at += 1;
+    if (at < list.length) found += 1;
+  }
+  return found === others.length;
+}
+
+/** Appends as an own element, whatever all lists inherit. */
+function put(list: string[], text: string): void {
+  defineProperty(list, list.length, { __proto__: null, value: text, writable: true, enumerable: true, configurable: true } as PropertyDescriptor);
 }
 
 class OutputBuffer {
@@ -158,11 +196,4 @@ class OutputBuffer {
 /** Says what is under way where no bytes are counted. */
 export function tell(send: Send, label: string): void {
   send({ kind: "progress", label, loaded: 0, total: 0 });
-}
-
-function proper(packages: string): string {
-  return packages
-    .split(", ")
-    .map((name) => PROPER_NAMES[name] ?? name)
-    .join(", ");
 }

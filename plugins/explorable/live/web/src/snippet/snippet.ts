@@ -9,6 +9,7 @@ import { SnippetFiles } from "./files";
 import { followFrame, frameIn, showFrame } from "./frame";
 import { LinkedCode } from "./linked";
 import { perhapsTooOld } from "../release";
+import { proper } from "../python/elsewhere";
 import { documentPython } from "../python/interpreter";
 import { describe, showChip, type Phase, type Status } from "../python/status";
 import { fingerprint, openStorage } from "../storage";
@@ -186,6 +187,8 @@ class SnippetPart implements Part {
 
   #changed(text: string): void {
     this.#text = text;
+    // It was asked for other code.
+    slot(this.#host, "ask").replaceChildren();
     if (!this.#linked.shown) {
       if (text === this.#baked.source) this.#storage.remove(this.#key);
       else this.#storage.write(this.#key, text);
@@ -235,16 +238,17 @@ class SnippetPart implements Part {
       output.hidden = false;
       output.append(text);
     };
-    this.#run = this.#python.run({ ...this.#baked, source: this.#text, linked: this.#linked.strange, files: this.#files.all }, tests ? [] : before(this.#host), said, tests);
+    const program = { ...this.#baked, source: this.#text, linked: this.#linked.strange, files: this.#files.all };
+    this.#run = this.#python.run(program, tests ? [] : before(this.#host), said, tests);
     slot(this.#host, "ask").replaceChildren();
     slot(this.#host, "announce").textContent = "";
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
-    this.#finish(await framed(await this.#run.outcome), fresh);
+    this.#finish(program, await framed(await this.#run.outcome), fresh);
     return this.#state;
   }
 
-  #finish(outcome: Outcome, silent: boolean): void {
+  #finish(program: Snippet, outcome: Outcome, silent: boolean): void {
     this.#run = null;
     delete this.#host.dataset.stale;
     const output = silent ? "" : (slot(this.#host, "output").textContent ?? "");
@@ -253,7 +257,7 @@ class SnippetPart implements Part {
       this.#become("stopped");
       return;
     }
-    if (outcome.kind === "asks") return this.#ask(outcome);
+    if (outcome.kind === "asks") return this.#ask(program, outcome);
     if (outcome.kind === "ran" && outcome.checks) this.#checks = outcome.checks;
     const { result, error, figures, html = null } =
       outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null }, figures: [] };
@@ -264,18 +268,20 @@ class SnippetPart implements Part {
   }
 
   /** The code needs a package that this site does not have: the reader decides whether another host is asked. */
-  #ask({ packages, hosts }: Extract<Outcome, { kind: "asks" }>): void {
+  #ask(program: Snippet, { packages, hosts }: Extract<Outcome, { kind: "asks" }>): void {
     writeOutput(this.#host, NO_OUTPUT);
     this.#become("stopped");
+    // Meanwhile other code may stand here, perhaps a link's: the button would run that.
+    if (this.#text !== program.source) return;
     const place = slot(this.#host, "ask");
     const load = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "load" }, "Load and run");
     const leave = h("button", { type: "button", class: "il-button", "data-action": "leave" }, "Do not load");
     load.addEventListener("click", () => {
-      this.#python.foreign = true;
+      this.#python.agree(program, packages);
       void this.#start();
     });
     leave.addEventListener("click", () => place.replaceChildren());
-    const needs = `This site does not have ${packages.join(", ")}. It can be loaded from ${hosts.join(", ")}, which then learns your network address.`;
+    const needs = `This site does not have ${proper(packages.join(", "))}. It can be loaded from ${hosts.join(", ")}, which then learns your network address.`;
     place.replaceChildren(h("p", { role: "alert" }, needs), h("p", {}, load, " ", leave));
   }
 
