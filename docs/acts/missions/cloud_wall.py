@@ -29,14 +29,17 @@ def plan(setting: Setting) -> Plan:
     batch = int(setting["batch"]) * int(setting["accumulate"]) * replicas
     half = setting["precision"] == "fp16"
     times = dict(step)
-    total = sum(times.values())
-    kept = sum(dict(_job(*({**setting, "checkpointing": False}[name] for name in names))[-1]).values())
-    lost = {
-        "waiting for other nodes": times["network"] / total,
-        "exchanges inside a node": times["inside a node"] / total,
-        "stages of the pipeline that wait for each other": times["bubble"] / total,
-        "computing activations again": 1 - kept / total,
-    }
+
+    def lost() -> dict[str, float]:
+        total = sum(times.values())
+        kept = sum(dict(_job(*({**setting, "checkpointing": False}[name] for name in names))[-1]).values())
+        return {
+            "waiting for other nodes": times["network"] / total,
+            "exchanges inside a node": times["inside a node"] / total,
+            "stages of the pipeline that wait for each other": times["bubble"] / total,
+            "computing activations again": 1 - kept / total,
+        }
+
     return Plan(mfu, network, need, limit, batch, guard(setting, half=half), times, lost)
 
 

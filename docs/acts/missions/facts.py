@@ -243,8 +243,8 @@ class Plan:
         batch: Samples of an update, in the sizes of `Wall.base`.
         guard: What stands between a gradient and the weights.
         step: Seconds of an update, by what they go to.
-        lost: Share of the step that would be saved without each thing that levers can change, by its name in a
-            sentence.
+        lost: What gives the share of the step that would be saved without each thing that levers can change, by its
+            name in a sentence. It may take another plan's time, and few moves ask for it.
     """
 
     mfu: float
@@ -254,7 +254,7 @@ class Plan:
     batch: int
     guard: Guard
     step: Mapping[str, float]
-    lost: Mapping[str, float]
+    lost: Callable[[], Mapping[str, float]]
 
 
 @dataclass(frozen=True)

@@ -87,4 +87,4 @@ def small_plan(
     }
     waits = {"waiting for the network": network / total, "writing what was learned": exchange.fixed / total}
     lost = waits | {cause: (1 - 1 / times) * compute / total for cause, times in slower.items()}
-    return Plan(flops / (total * best), network / total, held.need, held.limit, size, guard, step, lost)
+    return Plan(flops / (total * best), network / total, held.need, held.limit, size, guard, step, lambda: lost)

@@ -303,7 +303,7 @@ def _failure(wall: Wall, plan: Plan, rule: str, trials: Trials, hindrance: str, 
     what = {
         "memory": "The step does not run.",
         "network": "Exchanges take too large a share of the step.",
-        "mfu": _largest_loss(plan),
+        "mfu": _largest_loss(plan) if hindrance == "mfu" else "",
         "exploded": reasons.get(trials.reason, ""),
         "loss": "Gradients that are too small for FP16 become zero, and what they would have taught is lost."
         if lost
@@ -325,7 +325,7 @@ def _vanishing(wall: Wall, plan: Plan, rule: str) -> bool:
 
 def _largest_loss(plan: Plan) -> str:
     """What lowers the MFU most of all that levers can change."""
-    cause, share = max(plan.lost.items(), key=lambda item: item[1])
+    cause, share = max(plan.lost().items(), key=lambda item: item[1])
     return f"What costs most here: {cause}. Without it the step would be {100 * share:.0f} % shorter."
 
 
