@@ -12,7 +12,7 @@ from typing import Any
 from explorable import live
 from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
-from ironlaw.files.facts import FAR
+from ironlaw.files.facts import AUTO, FAR
 from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
@@ -141,7 +141,7 @@ def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
     That is what is trained, and the card where formats are the card's.
     """
     deepspeed = facts.get("runtime") == "deepspeed"
-    every = "method" not in told or str(facts.get("compute")).startswith("auto")
+    every = "method" not in told or facts.get("compute") in AUTO
     wanted = {"unprepared", *(_OFFLOADED if deepspeed else ()), *(_FORMATS if every else ())}
     wanted |= {"runtime"} if deepspeed or every else set()
     return {name: facts[name] for name in KEPT if name in wanted and name in facts}

@@ -22,6 +22,8 @@ Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
 Format = Literal["fp32", "bf16", "fp16", "fp8", "int8", "nf4", "auto", "auto-fp32"]
 """`auto` is BF16 on a card that has it, and elsewhere FP16, or FP32 where a file refuses FP16."""
+AUTO = ("auto", "auto-fp32")
+"""Formats that are the card's."""
 Attention = Literal["eager", "sdpa", "flash"]
 FAR = 0.03
 """A share of memory by which two cards differ."""
@@ -138,7 +140,7 @@ class Facts:
         """
         mine, theirs = self.said(), other.said()
         for one, another in ((mine, theirs), (theirs, mine)):
-            if str(one.get("compute")).startswith("auto") and "compute" in another:
+            if one.get("compute") in AUTO and "compute" in another:
                 del one["compute"]  # what leaves it to the card agrees with what does not
         for name in mine.keys() & theirs.keys():
             # PyTorch counts a little less of a GPU's memory than the driver's table.
