@@ -43,8 +43,8 @@ _OF_A_TRAINER = frozenset((
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward)(_\w+)?\.py(\s|$)")
-_PREFERENCES = re.compile(r"[\s/](dpo|kto|grpo|ppo|reward)(?:_\w+)?(?:\.py)?(?:\s|$)")
-"""The command of TRL's or its script whose trainer has more than one model."""
+_PREFERENCES = re.compile(r"(?:\S*/)?(dpo|kto|grpo|ppo|reward)(?:_\w+)?(?:\.py)?")
+"""TRL's command or script whose trainer has more than one model."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
 _NANO_GPT = re.compile(r"(^|[\s/])train\.py\s(.*\s)?config/\w+\.py(\s|$)")
@@ -168,8 +168,9 @@ def read(text: str) -> Reading:
         missing.append(named_file or "The script's own settings are not in it: add its file.")
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
     inside = trainers.read(given, dialect)
-    if kind == "TRL" and (told := _PREFERENCES.search(_one_line(text))):
-        inside = replace(inside, facts=replace(inside.facts, stage=told[1]))  # type: ignore[arg-type]
+    if told := next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if kind == "TRL" else None:
+        stage: Any = told[1]
+        inside = replace(inside, facts=replace(inside.facts, stage=stage), silent=inside.silent - {"stage"})
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
     if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
         by_default = by_default.completed(Facts(sequence=1024))

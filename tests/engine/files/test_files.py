@@ -102,6 +102,8 @@ def test_trl_recomputes_cuts_at_1024_and_computes_in_bf16_when_its_file_is_silen
         ("accelerate launch trl/scripts/dpo.py --model_name_or_path x --max_length 1024", "dpo"),
         ("trl dpo --model_name_or_path x --max_length 1024", "dpo"),
         ("trl sft --model_name_or_path x --max_length 1024", "sft"),
+        ("trl sft --model_name_or_path x --max_length 1024 --run_name dpo", "sft"),
+        ("trl dpo --config some.yaml --model_name_or_path x --max_length 1024", "dpo"),
     ],
 )
 def test_trls_trainers_of_preferences_are_told_from_its_fine_tuning(text: str, stage: str) -> None:
