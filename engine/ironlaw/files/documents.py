@@ -138,16 +138,17 @@ def _yaml(text: str, faults: list[str] | None) -> Any:
     except ImportError:
         raise EngineError("YAML", "a file", 'read after `pip install "ironlaw[plan]"`') from None
     try:
-        depth = 0
+        depth, tag = 0, None
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise EngineError("YAML", f"*{event.anchor}", "without aliases")
-            if tag := getattr(event, "tag", None):
-                raise EngineError("YAML", tag, "without tags")
+            tag = tag or getattr(event, "tag", None)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             # Its reader takes time by the square of the depth.
             if depth > DEEPEST:
                 raise TooDeepError
+        if tag:
+            raise EngineError("YAML", tag, "without tags")
         # Composed once, for its keys and its values.
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
