@@ -26,6 +26,13 @@ def test_a_file_belongs_to_the_longest_path_that_holds_it_and_one_of_none_comes_
     ]
 
 
+def test_no_two_files_of_a_part_have_the_same_name() -> None:
+    """pytest imports them as modules of that name, and then runs none of the part."""
+    for part in divided(found()):
+        names = [Path(file).name for file in part]
+        assert sorted(set(names)) == sorted(names)
+
+
 PASSES = "def test_it():\n    pass\n"
 FAILS = "def test_it():\n    raise ValueError\n"
 
