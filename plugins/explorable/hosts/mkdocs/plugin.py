@@ -116,7 +116,10 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         """Check a page as its author wrote it, and tell the parts that it comes next."""
         self._heard.enter()
         address = f"{page.canonical_url or page.url}"
-        given = _page(page.file, str(page.meta.get("title", "")), wrong.form_of(config.extra, address))
+        title = page.meta.get("title", "")
+        # A list may stand for more words than memory holds, before it is known that it may not be there.
+        words = "" if isinstance(title, list | dict) else str(title)
+        given = _page(page.file, words, wrong.form_of(config.extra, address))
         markdown, readable = self.build.enter(given, markdown)
         if not readable:
             # MkDocs reads more than is allowed here, and a title may stand for more than memory holds.
