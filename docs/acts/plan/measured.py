@@ -18,11 +18,15 @@ from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, NOTICED, Gap, Placed, compare
 
 from .choices import READ_AT, mark_of
+from .left import left
 
 CHANGED = (
     "Settings were moved since this was read. What follows holds if they are now those of the run that was measured."
 )
 """Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
+UNCOUNTED = "This plan has no numbers to stand beside it: make it the one that ran, and they stand here."
+NOT_YOURS = "The plan's numbers stand beside it, with what would explain the rest, once its model is yours: choose it."
+"""Said of the page's own model: beside a run of another one its numbers say nothing."""
 MOST = 6
 """Differences that are told."""
 READ = {
@@ -68,14 +72,17 @@ def _named(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
 
 
-def read_tables(state: live.State) -> dict[str, live.Table]:
-    """What was read, where the plan has no numbers to stand beside it; none without any."""
+def read_tables(state: live.State, why: str = UNCOUNTED) -> dict[str, live.Table]:
+    """What was read, where the plan has no numbers to stand beside it; none without any.
+
+    Args:
+        state: Where the controls stand.
+        why: A sentence on what is missing.
+    """
     text = str(state.controls["measured"])
     if not text:
         return {}
-    caption = (
-        "What was read. This plan has no numbers to stand beside it: make it the one that ran, and they stand here."
-    )
+    caption = f"What was read. {why}"
     rows = [live.row(_named(name, unit), size) for name, size, unit in _figures(json.loads(text))]
     return {"measured": live.Table(caption, live.columns("Yours", "Measured"), rows)}
 
@@ -85,6 +92,8 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     text = str(state.controls["measured"])
     if not text:
         return {}
+    if "model" in left(state):
+        return read_tables(state, NOT_YOURS)
     gap, message, known = _gap(asked, text)
     numbers = json.loads(text)
     mark = numbers.get(READ_AT)

@@ -37,7 +37,7 @@ FREE: Ratio = 0.01
 LEAST: Ratio = 0.002
 """Share of what a device needs that a change saves at least to be advice, where it does not make the setup fit."""
 LEVELS = ("fits", "uncertain", "not")
-FOR_SPEED = ("attention", "update", "precision", "base-format")
+FOR_SPEED = ("attention", "update", "precision", "base-format", "adapter-format")
 """Knobs of changes that save memory and time."""
 
 Accept = Callable[[Change], bool]

@@ -133,6 +133,11 @@ def mfu_rule(c: Setup) -> str:
     return "6 N + 12 L h T" if c.adaptation.everything else "4 F + 6 R + 12 L h T"
 
 
+_CASTS = (
+    " Of each adapted matrix peft casts input and result from one to the other, and back, which it does not below NF4."
+)
+
+
 def _trained(c: Setup) -> str:
     """What is trained, and how the rest is kept."""
     how, whole = c.adaptation, c.whole
@@ -143,9 +148,10 @@ def _trained(c: Setup) -> str:
     kept = (
         f"the blocks' matrices in NF4, the rest in {c.base.weights.name}" if how.quantization else c.base.weights.name
     )
+    casts = how.quantization is None and c.precision.autocast and c.base.weights.bits < c.gradients.bits
     return (
         f"{trained:,} parameters (R) are trained: {kind} of rank {how.rank} on {', '.join(how.targets)}, in "
-        f"{c.gradients.name}; the model (F) is kept in {kept}."
+        f"{c.gradients.name}; the model (F) is kept in {kept}.{_CASTS * casts}"
     )
 
 

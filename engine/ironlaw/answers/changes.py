@@ -31,6 +31,7 @@ CONTEXT_TIMES = (2, 4, 8, 16)
 """Times as many devices that share a sequence, as are tried."""
 SHORTEST_SHARE: Count = 4096
 """Tokens of a sequence that a device keeps at least where more devices share it: published runs hardly go below."""
+LOST = "weights and states in 16 bit: an update below half the spacing of two numbers is lost"
 SCALES = ("loss", "batch")
 """Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
@@ -67,7 +68,7 @@ class Change:
 
 def changes(c: Setup) -> tuple[Change, ...]:
     """Every change to less memory that a configuration leaves open on its devices, with the same trained parameters."""
-    kept = (*_kernels(c), *_formats(c), *_frozen(c), *_recomputing(c))
+    kept = (*_kernels(c), *_formats(c), *_adapters(c), *_recomputing(c))
     every = (*kept, *_batches(c), *_states(c), *_divided(c), *_evaluated(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
@@ -88,13 +89,18 @@ def _formats(c: Setup) -> Iterator[Change]:
     if c.precision.name == "fp32":
         mixed, lost = f"amp-{short}", "products and most activations in 16 bit"
         yield Change(f"--precision {mixed}", {"precision": mixed} | base, f"Compute in 16 bit ({mixed})", lost)
-    lost = "weights and states in 16 bit: an update below half the spacing of two numbers is lost"
     title = f"Keep weights and states in 16 bit ({short})"
-    yield Change(f"--precision {short}", {"precision": short} | base, title, lost, safe=False)
+    yield Change(f"--precision {short}", {"precision": short} | base, title, LOST, safe=False)
 
 
-def _frozen(c: Setup) -> Iterator[Change]:
-    """Weights below adapters in 16 bits, where a program has loaded them in FP32, as TRL does unless it is told."""
+def _adapters(c: Setup) -> Iterator[Change]:
+    """LoRA's adapters in BF16, which peft keeps in FP32 unless it is told, as TRL does what is loaded below them.
+
+    A loss scale takes no gradients in FP16, and beside NF4 nothing is gained.
+    """
+    if c.adaptation.method == "lora" and c.adaptation.adapters == "fp32" and c.precision.compute.name == "bf16":
+        title = "Keep adapters in BF16 (autocast_adapter_dtype=False in peft)"
+        yield Change("--adapter-format 16-bit", {"adapter_format": "16-bit"}, title, LOST, safe=False)
     if c.adaptation.method == "lora" and c.adaptation.base == "fp32" and c.precision.autocast:
         lost = "the same numbers where the checkpoint has 16 bits, as most have"
         title = "Load the frozen weights in 16 bit (dtype: bfloat16 in TRL)"

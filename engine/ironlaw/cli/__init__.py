@@ -1,6 +1,6 @@
 """The engine's command line: `python -m ironlaw estimate | fit | plan | compare | sweep | explain | audit | list`.
 
-One file per command, imported only when it is asked for. Bad input is one line on the error stream and exit code 2.
+A command's file is imported only when it is asked for. Bad input is one line on the error stream and exit code 2.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ COMMANDS = {
     "audit": "a checkpoint's tensors against a model, by the headers of its files",
     "list": "models, gpus, optimizers, precisions and links by name",
 }
+VARIED = ("compare", "sweep")
+"""Commands that share a file."""
 HELP = ("-h", "--help")
 STOPPED = 130
 """The exit code of what is stopped from the keyboard, as shells count."""
@@ -85,8 +87,8 @@ def _run(words: list[str]) -> int:
         raise UsageError(
             f"{what} {quoted(command)} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
         )
-    run = import_module(f"ironlaw.cli.{command}").run
-    code: int = run(rest)
+    file, name = ("varied", command) if command in VARIED else (command, "run")
+    code: int = getattr(import_module(f"ironlaw.cli.{file}"), name)(rest)
     return code
 
 

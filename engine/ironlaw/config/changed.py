@@ -15,11 +15,12 @@ from ironlaw.graph.checkpointing import checkpointing
 from ironlaw.numerics.precision import precision
 
 _PLACES = {
-    "attention": ("attention", "kernel"), "base_format": ("adaptation", "base"), "batch": ("data", "batch"),
-    "cp": ("layout", "context"), "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"),
-    "execution": ("framework", "execution"), "keep_logits": ("loss", "kept"), "offload": ("update", "offload"),
-    "offload_sizes": ("update", "buffers"), "optimizer_in_backward": ("update", "in_backward"),
-    "overlap": ("layout", "overlap"), "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
+    "adapter_format": ("adaptation", "adapters"), "attention": ("attention", "kernel"),
+    "base_format": ("adaptation", "base"), "batch": ("data", "batch"), "cp": ("layout", "context"),
+    "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"), "execution": ("framework", "execution"),
+    "keep_logits": ("loss", "kept"), "offload": ("update", "offload"), "offload_sizes": ("update", "buffers"),
+    "optimizer_in_backward": ("update", "in_backward"), "overlap": ("layout", "overlap"),
+    "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
     "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
     "zero": ("layout", "zero"),
 }  # fmt: skip

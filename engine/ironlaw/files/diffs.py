@@ -225,6 +225,8 @@ def _of_trainer(
             found = {"disable_gradient_checkpointing": value == "none", **others}
     elif word in ("optimizer", "update"):
         found = _optimizer(kind, reading, words)
+    elif word == "adapter_format" and kind == "axolotl":
+        found = {"peft_autocast_adapter_dtype": False}
     elif word == "execution" and value == "compiled":
         found = {"torch_compile": True}
     elif word == "loss" and value != "full":

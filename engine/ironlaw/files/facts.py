@@ -55,6 +55,7 @@ class Facts:
         rank: Of LoRA.
         targets: Modules with an adapter, by their names in the model, or `("all-linear",)`.
         double_quantization: Whether the scales of quantized weights are quantized too.
+        fp32_adapters: Whether adapters are kept in FP32.
         weights: Format in which trained weights are kept.
         compute: Format of products.
         unprepared: Whether what is not in 4 bits keeps 16, and is not made FP32.
@@ -100,6 +101,7 @@ class Facts:
     rank: Count | None = None
     targets: tuple[str, ...] | None = None
     double_quantization: bool | None = None
+    fp32_adapters: bool | None = None
     weights: Format | None = None
     compute: Format | None = None
     unprepared: bool | None = None

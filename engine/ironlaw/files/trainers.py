@@ -421,6 +421,7 @@ DIALECTS = (
             "checkpointing": ("gradient_checkpointing", _recomputes),
             "epochs": ("num_epochs", _AMOUNT),
             "rank": ("lora_r", _COUNT),
+            "fp32_adapters": ("peft_autocast_adapter_dtype", _SWITCH),
             "compiled": _COMMON["compiled"],
             "tensor": ("tensor_parallel_size", _COUNT),
             "context": ("context_parallel_size", _COUNT),

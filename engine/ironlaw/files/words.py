@@ -279,6 +279,7 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
         "lora_targets": targets,
         "dora": True if facts.method == "dora" else None,
         "double_quantization": facts.double_quantization if facts.method == "qlora" else None,
+        "adapter_format": "16-bit" if facts.fp32_adapters is False else None,
     }
 
 

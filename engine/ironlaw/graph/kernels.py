@@ -76,6 +76,7 @@ class Kernel:
         window: Of fused attention: tokens that a query sees; 0 for all before it.
         ring: Of fused attention: devices among which keys and values go around, a step and a launch each.
         passed: Of such a ring: bytes of keys and values that a device sends on in a step.
+        decoded: Weights of 4 bits that it makes whole.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Kernel:
     window: Count = 0
     ring: Count = 1
     passed: Size = NOTHING
+    decoded: Count = 0
 
 
 def forward_kernels(
@@ -173,7 +175,7 @@ def _products_forward(op: Op, count: Count, phase: Phase) -> Iterator[Kernel]:
 def _made_whole(op: Op, phase: Phase, count: Count) -> Kernel:
     """A matrix of 4 bits and a scale a block, read and written out in the format of the product."""
     moved = op.forward_workspace + as_size(op.weights * 9 // 16)
-    return Kernel(f"{op.name}.dequantize", phase, "memory", NOTHING, moved, count=count)
+    return Kernel(f"{op.name}.dequantize", phase, "memory", NOTHING, moved, count=count, decoded=op.weights)
 
 
 def _forward_bytes(op: Op) -> Size:

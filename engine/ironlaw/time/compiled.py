@@ -20,6 +20,10 @@ from ironlaw.time.attention import attention_rate, kernel_share, ring_share
 from ironlaw.time.gemm import gemm_seconds, pipeline_depth, sustained
 from ironlaw.time.token_products import DeepProduct, RowProduct, Rows, deep_product, row_product
 
+DECODING = 3e9
+"""4-bit weights that a multiprocessor makes whole in a second, at most, by bitsandbytes: on an A100 a kernel bound by
+traffic took 2.0 to 2.2 times less (arXiv 2604.02556). Where memory is slow, traffic takes longer still."""
+
 
 @dataclass(frozen=True, slots=True)
 class Product:
@@ -135,6 +139,9 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
             arithmetic = arithmetic + kernel.flops * kernel.count
         else:
             moved = moved + kernel.bytes * kernel.count
+            if kernel.decoded and c.chip.multiprocessors:
+                slow = kernel.decoded * rate / (DECODING * c.chip.multiprocessors)
+                moved = moved + as_size(max(0, slow - kernel.bytes(1, 1))) * kernel.count
     return PhaseWork(
         attention=tuple(attention),
         moved=polynomial(moved, 1 / rate),
