@@ -11,7 +11,7 @@ import pytest
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import words_of
 from docs.acts.plan.left import TITLES
-from docs.acts.plan.measured import CHANGED
+from docs.acts.plan.measured import CHANGED, NOT_YOURS
 from docs.acts.plan.take import read
 from explorable.live import State
 from explorable.live.runtime.acts import LoadedAct
@@ -25,6 +25,10 @@ from tests.docs.planner_texts import COMMAND, NANO_GPT, OFFLOADED, ZERO_3
 @pytest.fixture(scope="module")
 def act() -> LoadedAct:
     return loaded("plan")
+
+
+LLAMA = "meta-llama/Meta-Llama-3-8B"
+CHOSEN = at(model=LLAMA)
 
 
 def test_a_table_that_cuts_a_cards_name_is_called_a_table() -> None:
@@ -77,13 +81,13 @@ def test_two_sizes_of_a_machines_memory_are_told_apart() -> None:
 def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     log = "\n".join(f"iter {n}: loss 3.1, time {900 + n}.00ms, mfu 40.00%" for n in range(1, 30))
     assert read_log(log) is not None
-    heard = read([log], START)
-    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    heard = read([log], CHOSEN)
+    view = ACT.compute(State("run", {**CHOSEN.controls, **heard.controls}))
     assert set(json.loads(str(heard.controls["measured"]))) >= {"step_s"}
     rows = view.tables["measured"].rows
     assert rows
     assert [row["e"] for row in rows] == ["above", "not compared"]
-    whole = State("run", {**START.controls, **heard.controls, "method": "full"})
+    whole = State("run", {**CHOSEN.controls, **heard.controls, "method": "full"})
     assert "published runs" not in view.tables["measured"].caption
     assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
 
@@ -123,7 +127,7 @@ def test_memory_of_which_nothing_is_free_is_told(act: LoadedAct) -> None:
     ids=str,
 )
 def test_one_line_of_a_log_is_shown_whether_or_not_the_plan_fits_or_can_be_counted(controls: dict[str, Any]) -> None:
-    state = at(**controls)
+    state = at(**{"model": LLAMA, **controls})
     heard = read([NANO_GPT], state)
     assert heard.said[0] == "Read: time of a step 0.2501 s, utilization (MFU) as the log counts it 35.2 %."
     view = ACT.compute(State("run", {**state.controls, **heard.controls}))
@@ -173,7 +177,9 @@ IN_USE = (
 )
 
 
-@pytest.mark.parametrize("text", [OUT_OF_MEMORY, IN_USE.format(51_234)], ids=["out of memory", "a card in use"])
+@pytest.mark.parametrize(
+    "text", [OUT_OF_MEMORY, IN_USE.format(51_234), NANO_GPT], ids=["out of memory", "a card in use", "a log"]
+)
 def test_what_a_run_wrote_alone_gets_no_verdict_on_the_pages_own_model(text: str) -> None:
     """It once got "Fits" for a run that had failed."""
     heard = read([text], START)
@@ -181,6 +187,12 @@ def test_what_a_run_wrote_alone_gets_no_verdict_on_the_pages_own_model(text: str
     assert view.success
     assert view.success.title == TITLES["model"]
     assert view.failure is None
+    table = view.tables["measured"]
+    assert NOT_YOURS in table.caption
+    assert all(row.keys() <= {"a", "b"} for row in table.rows)
+    assert not view.tables.keys() & {"message", "differences"}
+    mine = State("run", {**START.controls, **heard.controls, "model": LLAMA})
+    assert NOT_YOURS not in ACT.compute(mine).tables["measured"].caption
 
 
 def test_a_card_that_nothing_uses_only_says_which_card_it_is() -> None:
@@ -193,7 +205,7 @@ def test_a_card_that_nothing_uses_only_says_which_card_it_is() -> None:
 @pytest.mark.parametrize(("batch", "differs"), [(1, True), (4, False)])
 def test_steps_of_other_sizes_than_the_plans_are_told_beside_what_was_measured(batch: int, differs: bool) -> None:
     log = "{'train_runtime': 299.1, 'train_samples_per_second': 0.833, 'train_steps_per_second': 0.208}"
-    state = at(batch=batch)
+    state = at(batch=batch, model=LLAMA)
     view = ACT.compute(State("run", {**state.controls, **read([log], state).controls}))
     told = "The log's steps have 4 samples each and the plan's 1:" in view.tables["measured"].caption
     assert told is differs

@@ -471,6 +471,7 @@ async function openPlan({ browser, server }) {
 async function openFullTraining(all) {
   await openPlan(all);
   const before = await headline(all.browser);
+  await choose(all.browser, "model", "meta-llama/Meta-Llama-3-8B");
   await all.browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
   await answered(all.browser, before);
 }
