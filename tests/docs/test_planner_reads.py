@@ -52,6 +52,13 @@ def test_a_pasted_file_sets_the_controls() -> None:
     assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
 
 
+@pytest.mark.parametrize(("steps", "millions"), [(3_000, 3_000 * 2 * 4 * 4096 / 1e6), (-1, None), (1, 1)])
+def test_the_steps_of_a_file_are_the_tokens_of_the_run(steps: int, millions: float | None) -> None:
+    heard = read([f"{AXOLOTL}max_steps: {steps}\n"], START)
+    assert heard.controls.get("tokens") == millions
+    assert any("a run of 100 million tokens" in line for line in heard.said) is (millions is None)
+
+
 def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:
     """No control has them: the plan counts them all the same, with the cards in all, and says what they hold."""
     run = (

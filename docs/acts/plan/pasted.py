@@ -80,7 +80,8 @@ def standing(
     moved = (name for name, plain in PLAIN.items() if name not in _ALWAYS and at[name] != plain)
     silent = {*controls, *(("rank",) if at["method"] == "full" else ())}
     stands += [labeled(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
-    stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
+    if "tokens" not in controls:
+        stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
     return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
 
 

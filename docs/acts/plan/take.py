@@ -106,6 +106,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, str(state.controls["gpu"]), said)
+    controls |= _tokens(facts.steps, {**state.controls, **controls}, said)
     _keep(controls, state, said)
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
@@ -127,6 +128,15 @@ def _keep(controls: dict[str, live.Value], state: live.State, said: list[str]) -
     controls |= {name: state.controls[name] for name in moved}
     if moved:
         said.insert(0, f"Kept as you have set it: {', '.join(labeled(one, controls[one]) for one in moved)}.")
+
+
+def _tokens(steps: int | None, at: Mapping[str, live.Value], said: list[str]) -> dict[str, live.Value]:
+    """Millions of tokens of so many steps, where files say how many, every sequence as long as they are cut."""
+    if not steps:
+        return {}
+    passes = prod(int(at[name]) for name in ("gpus", "batch", "accumulate"))
+    sequences = passes // prod(int(at[name]) for name in ("tp", "pp"))
+    return {"tokens": _nearest("tokens", steps * sequences * int(at["sequence"]) / 1e6, said)}
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:

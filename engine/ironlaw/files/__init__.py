@@ -31,6 +31,7 @@ KINDS = (
     "the name of a model on the hub",
 )  # fmt: skip
 
+_END = re.compile(r"^---\r?\n\Z", re.MULTILINE)
 MOST_TOLD = 4
 """Parts of a paste that are told where they were not read."""
 
@@ -101,7 +102,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
 
     def taken(part: str, line: int = 0) -> bool:
         try:
-            found.append((part, read(part)))
+            found.append((part, read(_END.sub("", part))))
         except (UnreadError, TooDeepError) as error:
             why.append(error)
             if line:
@@ -109,7 +110,10 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
             return False
         return True
 
-    if others and taken("".join(one.text for one in pieces if not one.known)):
+    if len({kind for one in others if (kind := _kind(one.text))}) > 1:
+        for one in others:
+            taken(one.text, one.line)
+    elif others and taken("".join(one.text for one in pieces if not one.known)):
         told += [_unread(one.line, fault) for one in others if len(others) > 1 and (fault := _fault(one.text))]
     elif others:
         for one in others:
@@ -121,6 +125,14 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     last, reading = found[-1]  # of what there is one of, the last counts
     found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD]))
     return tuple(found)
+
+
+def _kind(text: str) -> str:
+    """The kind of a text; "" for one that cannot be read."""
+    try:
+        return read(_END.sub("", text)).kind
+    except EngineError:
+        return ""
 
 
 def _unread(line: int, why: str) -> str:

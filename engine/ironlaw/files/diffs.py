@@ -24,13 +24,15 @@ _SILENT = ("base_format", "keep_logits", "micro_batches", "offload_sizes")
 """Words that come with others and that no file says."""
 _DEFAULTS = {"accumulate": 1, "attention": "flash", "checkpointing": "none", "offload": "none", "optimizer": "adamw"}
 _PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
-    "axolotl": {"bf16": {"bf16": True}, "fp16": {"fp16": True}},
+    "axolotl": {"bf16": {"bf16": True}, "fp16": {"fp16": True},
+                "16-bit": {"peft_autocast_adapter_dtype": False}},
     "LLaMA-Factory": {"bf16": {"pure_bf16": True, "bf16": False}, "amp-bf16": {"bf16": True},
                       "amp-fp16": {"fp16": True}},
     "TRL": {"bf16": {"bf16": True, "dtype": "bfloat16"}, "amp-bf16": {"bf16": True},
             "amp-fp16": {"fp16": True, "bf16": False}},
     "Trainer": {"amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
 }  # fmt: skip
+"""Formats of a precision, or of adapters, as a program is told of them."""
 _ATTENTION: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "axolotl": {"flash_attention_2": {"flash_attention": True}, "sdpa": {"sdp_attention": True}},
     "LLaMA-Factory": {"flash_attention_2": {"flash_attn": "fa2"}, "sdpa": {"flash_attn": "sdpa"}},
@@ -225,8 +227,6 @@ def _of_trainer(
             found = {"disable_gradient_checkpointing": value == "none", **others}
     elif word in ("optimizer", "update"):
         found = _optimizer(kind, reading, words)
-    elif word == "adapter_format" and kind == "axolotl":
-        found = {"peft_autocast_adapter_dtype": False}
     elif word == "execution" and value == "compiled":
         found = {"torch_compile": True}
     elif word == "loss" and value != "full":
@@ -235,7 +235,7 @@ def _of_trainer(
         found = _attention(kind, document, chip)
     elif word == "precision" and "method" in words:
         return  # adapters are trained under autocast as it is
-    elif word == "precision":
+    elif word in ("precision", "adapter_format"):
         found = {**_PRECISIONS[kind].get(value, {})}
     elif word == "method" and value in ("lora", "qlora"):
         found = _adapter(kind, reading, words)

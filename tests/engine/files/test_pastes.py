@@ -102,8 +102,10 @@ RuntimeError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total 
         (f"# mine\n\n{AXOLOTL_QLORA}", ["axolotl"]),
         (OUT_OF_MEMORY, ["out of memory"]),
         (OUT_OF_MEMORY + "colour: red\nsize: 3\n", ["out of memory"]),
+        (f"Qwen/Qwen2.5-7B\n---\n{LOGS['nanoGPT']}\n---\n{SMI}", ["name", "log", "nvidia-smi"]),
+        (f"gpt2\n---\n{AXOLOTL_QLORA}", ["name", "axolotl"]),
     ],
-    ids=range(8),
+    ids=range(10),
 )  # fmt: skip
 def test_every_part_of_a_paste_is_read_or_said_not_to_be(text: str, kinds: list[str]) -> None:
     found = parts(text)
