@@ -53,9 +53,18 @@ def test_a_table_of_an_estimator_alone_has_no_verdict_on_the_pages_own_model() -
         "HW: Setup with 1 node, 8 GPUs per node.\nSW: Model with 6857M total params, 206M largest layer params.\n"
         "  per CPU  |  per GPU |   Options\n  172.44GB |   0.77GB | offload_param=cpu, offload_optimizer=cpu"
     )
-    view = ACT.compute(State("run", {**START.controls, **read([table], START).controls}))
+    heard = read([table], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
     assert view.success is not None
     assert view.success.title == "This page's model, not yours"
+    assert {name: heard.controls[name] for name in ("gpus", "zero", "method")} == {
+        "gpus": 8,
+        "zero": 3,
+        "method": "full",
+    }
+    second = read([table.replace("offload_param=cpu, ", "")], START)
+    assert second.controls["zero"] == 2
+    assert read([table, AXOLOTL], START).controls["method"] == "qlora"
 
 
 def test_a_message_leaves_a_card_of_that_memory_that_was_chosen() -> None:

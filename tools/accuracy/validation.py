@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ironlaw.calibration import Model
-from ironlaw.calibration.band import NINETY
+from ironlaw.calibration.coefficients import NINETY
 from tools.accuracy.calibrate import model
 from tools.accuracy.observations import Observation
 

@@ -5,8 +5,17 @@ package holds that experience as a small statistical model with a few numbers, a
 finished prediction and a handful of words about the run, and multiplies. `tools.accuracy.calibrate` fits the numbers.
 """
 
-from ironlaw.calibration.band import Calibrated, calibrate
-from ironlaw.calibration.coefficients import KINDS, Features, Model, coefficients, doublings, gpu_family, number_group
+from ironlaw.calibration.coefficients import (
+    KINDS,
+    Calibrated,
+    Features,
+    Model,
+    calibrate,
+    coefficients,
+    doublings,
+    gpu_family,
+    number_group,
+)
 
 __all__ = [
     "KINDS",

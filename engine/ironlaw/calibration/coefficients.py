@@ -1,4 +1,4 @@
-"""The fitted numbers, read from `coefficients.toml` when first asked for, and the facts that they depend on."""
+"""A prediction with experience: the fitted numbers of `coefficients.toml`, what they depend on, and a 90 % band."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 DEVICES_PER_NODE = 8
@@ -183,3 +183,55 @@ def content() -> Mapping[str, Any]:
 def coefficients() -> Mapping[str, Model]:
     """The model of each kind."""
     return {kind: model_of(content()[kind]) for kind in KINDS}
+
+
+NINETY = 1.6449
+"""Half the width of the range that holds 90 % of a normal distribution, in standard deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A physical prediction corrected by what published runs took.
+
+    Attributes:
+        expected: The value that half of such runs exceed, in the unit of the prediction.
+        low: One run in twenty lies below.
+        high: One run in twenty lies above.
+        runs: Published runs with the same words in `Features`, and a quarter to four times the devices.
+        sources: The number of sources that published them. Runs of one source share their error.
+    """
+
+    expected: float
+    low: float
+    high: float
+    runs: int
+    sources: int
+
+
+def calibrate(kind: str, value: float, features: Features) -> Calibrated:
+    """What to expect where physics says `value`.
+
+    Args:
+        kind: `"time"`, `"allocated"` (the allocator's peak) or `"device memory"` (what the driver shows).
+        value: The physical prediction, in any unit; not negative.
+        features: What is known about the run.
+
+    Raises:
+        ValueError: An unknown kind or a negative value.
+
+    Source: `coefficients.toml`, fitted by `tools.accuracy.calibrate` to the rows of `tools/accuracy/data`.
+    """
+    if not (value.min() if hasattr(value, "min") else value) >= 0:
+        raise ValueError(f"value is {value}, allowed: 0 or more")
+    expected, low, high, runs, sources = _factors(kind, features)
+    return Calibrated(value * expected, value * low, value * high, runs, sources)
+
+
+@lru_cache(maxsize=4096)
+def _factors(kind: str, features: Features) -> tuple[float, float, float, int, int]:
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r} is unknown, allowed: {', '.join(KINDS)}")
+    model = coefficients()[kind]
+    mean, variance = model.expect(features)
+    half = NINETY * math.sqrt(variance)
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half), *model.near(features)

@@ -62,7 +62,7 @@ def read(text: str) -> Reading:
 
 
 class UnreadError(EngineError):
-    """A text of no known kind. `because` is the whole sentence: such a text has no argument that could be at fault."""
+    """A text of no known kind. `because` is the whole sentence: such a text has no argument at fault."""
 
     def worded(self, spell: Spelling) -> str:
         """The sentence."""

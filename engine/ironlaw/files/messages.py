@@ -71,12 +71,14 @@ _NEEDS = re.compile(r"(?s)Estimated memory needed for params.{0,99}?([1-9]\d{0,4
 
 
 def needs(text: str) -> Reading | None:
-    """The GPUs of DeepSpeed's table of what its states need."""
+    """The GPUs of DeepSpeed's table of what its states need, in full training."""
     if (found := _NEEDS.search(text)) is None:
         return None
     nodes, each = map(int, found.groups())
     told = "DeepSpeed counts weights, gradients, optimizer states: no activations, logits, temporary tensors, driver."
-    return Reading("DeepSpeed's table", Facts(devices=nodes * each, nodes=nodes), missing=(told,))
+    zero = 3 if "offload_param" in text else 2
+    facts = Facts(devices=nodes * each, nodes=nodes, zero=zero, method="full")
+    return Reading("DeepSpeed's table", facts, silent=frozenset(("zero", "method")), missing=(told,))
 
 
 _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
