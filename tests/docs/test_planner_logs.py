@@ -83,7 +83,10 @@ def test_two_sizes_of_a_machines_memory_are_told_apart() -> None:
         f"That is at the start and goes again, before the optimizer's states are made; the {row['b']}" in table.caption
     )
     here = ACT.compute(State("run", {**START.controls, **read([COMMAND, ZERO_3], START).controls})).tables["answer"]
-    assert "Loading takes up to" in here.caption
+    assert re.search(
+        r"Loading takes [\d.]+ GB .*one process reads the model in BF16 .*as transformers does with ZeRO 3",
+        here.caption,
+    )
     assert "goes again" not in here.caption
 
 

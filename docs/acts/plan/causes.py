@@ -190,14 +190,23 @@ def loading(asked: Setup, away: str, *, lean: bool) -> str:
     short = adapted and not (asked.adaptation.base == "fp32" and asked.adaptation.quantization is None)
     kept = asked.precision.compute if short else FP32 if adapted else wide
     one, cards = kept.bytes(asked.model.parameters) / GB, nodes(asked)[1]
-    said = (
-        f"Loading takes up to {one * cards:,.1f} GB of a machine's own memory (RAM) where every process reads the "
-        f"whole model in {kept.name.upper()}, {one:,.1f} GB each."
-    )
+    memory, wanted = "GB of a machine's own memory (RAM)", asked.precision.compute
     if lean and uses_fsdp(asked):
         said = (
-            f"Loading takes up to {one:,.1f} GB of a machine's own memory (RAM): one process of it reads the whole "
-            f"model in {kept.name.upper()}, and the others get their parts from it (cpu_ram_efficient_loading)."
+            f"Loading takes up to {one:,.1f} {memory}: one process of it reads the whole model in {kept.name.upper()}, "
+            "and the others get their parts from it (cpu_ram_efficient_loading)."
+        )
+    elif asked.layout.zero == 3 and asked.devices > 1 and not uses_fsdp(asked) and wanted.bits == 16:
+        one = wanted.bytes(asked.model.parameters) / GB
+        said = (
+            f"Loading takes {one:,.1f} {memory} where one process reads the model in {wanted.name.upper()} and sends "
+            f"the others their parts, as transformers does with ZeRO 3; {one * cards:,.1f} GB where each reads it, as "
+            "where the model is made before TrainingArguments; twice that in FP32, as TRL does without dtype."
+        )
+    else:
+        said = (
+            f"Loading takes up to {one * cards:,.1f} {memory} where every process reads the whole model in "
+            f"{kept.name.upper()}, {one:,.1f} GB each."
         )
     if not away:
         return said
