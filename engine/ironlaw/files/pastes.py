@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ironlaw.core.units import Count
 from ironlaw.files import command_line, documents
 from ironlaw.files.documents import is_too_deep
 
@@ -41,7 +42,7 @@ class Piece:
         known: Whether it is such a document or command.
     """
 
-    line: int
+    line: Count
     text: str
     known: bool
 
