@@ -16,7 +16,7 @@ from docs.acts.plan.take import TEXT_ALONE, read
 from docs.acts.plan.tips import suggest
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
-from ironlaw import EngineError, accelerator, model
+from ironlaw import GB, EngineError, accelerator, model
 from ironlaw.models.published import published
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, SECRETS, START, at, sent
@@ -57,6 +57,19 @@ def test_the_steps_of_a_file_are_the_tokens_of_the_run(steps: int, millions: flo
     heard = read([f"{AXOLOTL}max_steps: {steps}\n"], START)
     assert heard.controls.get("tokens") == millions
     assert any("a run of 100 million tokens" in line for line in heard.said) is (millions is None)
+
+
+def test_a_reference_model_and_the_pairs_of_dpo_have_their_numbers() -> None:
+    text = f"model_name_or_path: {LLAMA}\nstage: {{}}\nfinetuning_type: {{}}\ncutoff_len: 2048\nbf16: true\n"
+    whole, adapted, other = (
+        " ".join(read([text.format(*words)], START).said)
+        for words in (("dpo", "full"), ("dpo", "lora"), ("sft", "full"))
+    )
+    assert f"reference model takes {2 * model(LLAMA).parameters / GB:,.1f} GB more" in whole
+    assert "without its adapters: it takes no more memory" in adapted
+    assert "8 at a time are 16 sequences" in whole
+    assert "8 at a time are 16 sequences" in adapted
+    assert "reference" not in other
 
 
 def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:

@@ -35,6 +35,7 @@ _LAST = re.compile(r"^  (fsdp_|)offload_params: .*\n", re.MULTILINE)
 _LEAN = r"\g<0>  \1cpu_ram_efficient_loading: true\n"
 """What stands behind the last setting of FSDP where one process of a machine reads the model."""
 NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
+PLANNED = "it holds what this plan counts; other settings of a file of yours stay as they are, in its diff above"
 BESIDES = "DeepSpeed keeps buffers that are not in this plan; paste the file above, and they are counted"
 """Said of a file for DeepSpeed of a plan that counts what FSDP holds."""
 
@@ -61,6 +62,8 @@ def exports(state: live.State) -> Mapping[str, str]:
     texts = {NAMES.get(name, name): text for name, text in found.items()}
     missing = [f"{NAMES['command']}: {PROGRAM[:1].lower()}{PROGRAM[1:]}"]
     missing += [f"No {name}: {why}." for name, why in _reasons(c).items() if name not in texts]
+    if NAMES["deepspeed"] in texts:
+        missing.append(f"{NAMES['deepspeed']}: {PLANNED}.")
     if NAMES["deepspeed"] in texts and c.layout.divides_gradients and not c.update.buffers:
         missing.append(f"{NAMES['deepspeed']}: {BESIDES}.")
     return {**texts, "": "\n".join(missing)}

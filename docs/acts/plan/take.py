@@ -10,9 +10,9 @@ from math import prod
 from typing import Any
 
 from explorable import live
-from ironlaw import GIB, accelerator, model
+from ironlaw import GB, GIB, accelerator, model
 from ironlaw.files import Reading, parts
-from ironlaw.files.facts import AUTO, FAR
+from ironlaw.files.facts import AUTO, FAR, Facts
 from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
@@ -48,6 +48,10 @@ _LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b
 _NOTES = ("config", "same", "more", "left", "measured")
 """Controls without a place of their own on the page."""
 _OTHER_PARTS = ("vision_config", "audio_config")
+PAIRS = (
+    "An example of DPO is two sequences, the chosen and the rejected one: {:,} at a time are {:,} sequences. Set that "
+    "many, and both are counted."
+)
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
@@ -112,6 +116,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
     controls["left"] = noted(readings, said, at, "model" in controls, rival)
+    said += _reference(facts, at)
     said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
     if measured:
@@ -137,6 +142,22 @@ def _tokens(steps: int | None, at: Mapping[str, live.Value], said: list[str]) ->
     passes = prod(int(at[name]) for name in ("gpus", "batch", "accumulate"))
     sequences = passes // prod(int(at[name]) for name in ("tp", "pp"))
     return {"tokens": _nearest("tokens", steps * sequences * int(at["sequence"]) / 1e6, said)}
+
+
+def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
+    """Sentences on what DPO and KTO have beside the trained model: a frozen one, and pairs of sequences."""
+    if facts.stage not in ("dpo", "kto"):
+        return []
+    pairs = [PAIRS.format(at["batch"], 2 * int(at["batch"]))] if facts.stage == "dpo" else []
+    if at["method"] != "full":
+        return [*pairs, "The reference model is the trained one without its adapters: it takes no more memory."]
+    found = model_of(str(at["model"]), str(at["config"]))
+    size = 2 * (model(found) if isinstance(found, str) else found).parameters / GB
+    return [
+        *pairs,
+        f"The frozen reference model takes {size:,.1f} GB more of every card in 16 bits, which only ZeRO 3 divides; "
+        "none with TRL's precompute_ref_log_probs.",
+    ]
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:
