@@ -140,7 +140,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
         else:
             moved = moved + kernel.bytes * kernel.count
             if kernel.decoded and c.chip.multiprocessors:
-                slow = kernel.decoded * rate / (DECODING * c.chip.multiprocessors)
+                slow = round(kernel.decoded * rate / (DECODING * c.chip.multiprocessors))
                 moved = moved + as_size(max(0, slow - kernel.bytes(1, 1))) * kernel.count
     return PhaseWork(
         attention=tuple(attention),
