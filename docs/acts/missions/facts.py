@@ -214,6 +214,7 @@ class Race:
         lesson: What the search shows.
         sources: Where the figures come from.
         turns: What is said of stages that do not all work side by side, before the name of the longest pole.
+        awake: Words behind "of the time", where the shares of stages are of a part of it.
     """
 
     situation: str
@@ -229,6 +230,7 @@ class Race:
     lesson: str
     sources: str
     turns: str = ""
+    awake: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,12 @@ WHY = {
     "compute": "The arithmetic: when it is the longest pole, nothing that was paid for waits.",
 }
 
+IN_TURN = "The arithmetic: it is the longest pole when more time goes to it than to either of the others."
+
+
+def _why(race: Race, stage: str) -> str:
+    return IN_TURN if race.turns and stage == "compute" else WHY[stage]
+
 
 def gains(race: Race, setting: Setting) -> tuple[float, ...]:
     """How many times as fast twice the devices are: in truth, in the feedback's digits, by the rates that are shown."""
@@ -52,7 +58,7 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
                 live.Blank(
                     "pole",
                     "The longest pole",
-                    tuple(live.Option(stage, name, WHY[stage]) for stage, name in race.boxes.items()),
+                    tuple(live.Option(stage, name, _why(race, stage)) for stage, name in race.boxes.items()),
                 ),
                 live.Blank(
                     "gain",

@@ -26,6 +26,8 @@ SRAM_LEFT = 136 * KIB
 """Bytes of SRAM that the best setting of part 1 leaves."""
 SLEEP_WATTS = 10e-6
 BUDGET = 1e-3
+AWAKE = (BUDGET - SLEEP_WATTS) / CHIP.tdp
+"""Share of the time in which the chip may be awake."""
 ALONE = "With nothing but its own recordings the layer learns the silence of one room: the mission asks for noise."
 NO_ROOM = "So many windows do not fit beside the running product."
 
@@ -40,8 +42,7 @@ def stages(setting: Setting) -> Stages:
     waiting = WINDOW_SECONDS if workers == 1 else 0.0
     fixed = FLASH + (EXCHANGE if ears > 1 else 0.0)
     awake = learn + prepare + waiting + fixed / windows
-    share = (BUDGET - SLEEP_WATTS) / CHIP.tdp
-    rate = ears * share / awake
+    rate = ears * AWAKE / awake
     busy = {"data": (prepare + waiting) / awake, "bus": fixed / windows / awake, "compute": learn / awake}
     refused = ""
     if setting["augmentation"] == "none":
@@ -52,8 +53,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="The output layer learns on 1 mW: the chip wakes up, learns from half a second of sound, writes flash, "
-    "and sleeps again.",
+    situation=f"The output layer learns on 1 mW, so the chip is awake for {AWAKE * 60:.1f} minutes of an hour: it "
+    "wakes up, learns from half a second of sound, writes flash, and sleeps again.",
     levers=(
         Dial("workers", "Sound buffers", 1, 4, 1, help="Filled by the direct memory access unit, without the core."),
         Dial("devices", "Ears that learn", 1, 2, 1),
@@ -83,4 +84,5 @@ RACE = Race(
     "Two buffers end the first; several windows per wake-up divide the second. No larger batch is needed.",
     sources="Flash and power are the data sheet's; operations for features and sounds are assumed.",
     turns="The stages take turns, and each costs its time; the most goes to:",
+    awake=" awake",
 )

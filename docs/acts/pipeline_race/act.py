@@ -134,7 +134,11 @@ def _queues(stages: Stages | None) -> Iterator[live.Row]:
 
 
 def _gauge(race: Race, stages: Stages, open_: bool) -> str:
-    return f"{race.boxes['compute']} at work: {100 * stages.busy['compute']:.0f} % of the time" if open_ else "?"
+    return (
+        f"{race.boxes['compute']} at work: {100 * stages.busy['compute']:.0f} % of the time{race.awake}"
+        if open_
+        else "?"
+    )
 
 
 def _gap(said: float, answer: float) -> live.Row:
@@ -237,7 +241,7 @@ def _rate(race: Race, setting: Setting) -> float:
 def _summary(race: Race, stages: Stages) -> str:
     seconds, period = race.period
     busy = ", ".join(f"{name} {100 * stages.busy[stage]:.0f} %" for stage, name in race.boxes.items())
-    return f"Busy: {busy}. {_number(stages.rate * seconds)} {race.sample} {period}."
+    return f"Busy: {busy} of the time{race.awake}. {_number(stages.rate * seconds)} {race.sample} {period}."
 
 
 def _table(race: Race, stages: Stages) -> live.Table:
@@ -245,7 +249,9 @@ def _table(race: Race, stages: Stages) -> live.Table:
         live.row(name, f"{100 * stages.busy[stage]:.1f}", "yes" if stages.longest == stage else "")
         for stage, name in race.boxes.items()
     ]
-    return live.Table("How busy each stage is.", live.columns("Stage", "Busy|%", "Longest pole"), rows)
+    return live.Table(
+        f"How busy each stage is, in % of the time{race.awake}.", live.columns("Stage", "Busy|%", "Longest pole"), rows
+    )
 
 
 def _change_table(race: Race, told: bool) -> live.Table:
@@ -281,8 +287,8 @@ def _reveal(track: Track, said: float) -> live.Verdict:
         correct=right,
         headline=f"{answer:.2f} times as fast. You said {said:g}{f', and that is right: {pace}' if right else ''}.",
         paragraphs=(
-            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; after the change it "
-            f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
+            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time{race.awake}; after the "
+            f"change it is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
             f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
             f"{100 * more.busy['bus']:.0f} %.",
         ),
