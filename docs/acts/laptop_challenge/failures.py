@@ -30,6 +30,7 @@ from .settings import (
     floors,
     gb,
     ledger,
+    more,
     need,
 )
 
@@ -44,7 +45,7 @@ def failure(setting: Setting) -> live.Failure | None:
 def out_of_memory(setting: Setting) -> live.Failure:
     """The failure of a setting that is too large. One that trains and needs the least gets the search's result."""
     account = ledger(setting)
-    excess = f"The laptop can give {gb(BUDGET)} GB: {gb(need(setting) - BUDGET)} GB too much."
+    excess = f"The laptop can give {gb(BUDGET)} GB: {more(need(setting), BUDGET)} GB too much."
     what = f"The step needs {gb(need(setting))} GB at its fullest, which is in “{account.peak.name}”."
     best, change = best_change(setting)
     if setting == setting.plain and setting.trains and need(setting) <= need(floors()["trains"]):

@@ -6,7 +6,7 @@ from functools import cache
 
 from explorable import live
 
-from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, needed
+from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, more, needed
 
 
 @cache
@@ -17,7 +17,7 @@ def out_of_memory(setting: Setting, context: str) -> live.Failure:
         title="Out of memory",
         what=culprit(setting, context),
         excess=f"At its peak the step needs {gb(need)} GB and the {name} can give {gb(room)} GB: "
-        f"{gb(need - room)} GB too much.",
+        f"{more(need, room)} GB too much.",
         remedy=remedy(setting, context),
     )
 
@@ -48,7 +48,8 @@ def remedy(setting: Setting, context: str) -> str:
     fewest = min(len(setting.changes_to(other)) for other in fitting)
     nearest = [other for other in fitting if len(setting.changes_to(other)) == fewest]
     if fewest > 1:
-        change = " with ".join(setting.changes_to(nearest[-1]).values())
+        first, *others = setting.changes_to(nearest[-1]).values()
+        change = f"{first} with {' and '.join(others)}"
         return f"No single change is enough; {change} would fit ({gb(needed(nearest[-1]))} GB at the peak)."
     # Sorted by size: of several steps on one control the last wins, which gives up the least.
     best = {next(iter(setting.changes_to(other))): other for other in nearest}

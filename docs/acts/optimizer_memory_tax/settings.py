@@ -27,6 +27,11 @@ def gb(size: float) -> str:
     return f"{size / GB:,.2f}"
 
 
+def more(size: float, other: float) -> str:
+    """By how many GB one size is more than another, as the two are shown."""
+    return f"{round(size / GB, 2) - round(other / GB, 2):,.2f}"
+
+
 @dataclass(frozen=True)
 class Setting:
     """What the reader has set on the controls that cost memory."""
