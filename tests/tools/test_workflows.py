@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -123,11 +124,38 @@ def test_the_whole_suite_runs_once_for_a_change() -> None:
 
 def test_a_release_is_built_without_rights_from_a_tag_and_published_without_a_secret() -> None:
     assert WORKFLOWS["release"][True] == {"push": {"tags": ["ironlaw-v*", "explorable-v*"]}}
-    assert JOBS["release/publish"]["needs"] == "build"
+    assert JOBS["release/publish"]["needs"] == ["build", "answer"]
     assert JOBS["release/publish"]["permissions"] == {"id-token": "write"}
     assert JOBS["release/publish"]["environment"]["name"] == "pypi"
     assert not any("checkout" in step.get("uses", "") for step in JOBS["release/publish"]["steps"])
+    assert JOBS["release/answer"]["permissions"] == {}
     assert [file.name for file in FILES if "secrets." in file.read_text(encoding="utf-8")] == []
+
+
+def test_what_is_published_is_what_was_built_whatever_the_packages_between_have_done(tmp_path: Path) -> None:
+    """Packages that no lock file pins run between: a job that they can write to may replace the artifact."""
+    unpinned = {name for name, job in JOBS.items() if 'pip install --quiet "' in _scripts(job)}
+    assert unpinned == {"release/answer"}
+    told = next(step["run"] for step in JOBS["release/build"]["steps"] if step.get("id") == "sums")
+    check = next(step["run"] for step in JOBS["release/publish"]["steps"] if "SUMS" in step.get("env", {}))
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist/a.whl").write_text("built")
+    (tmp_path / "dist/a.tar.gz").write_text("built too")
+
+    def run(script: str, **more: str) -> int:
+        environment = {"PATH": os.environ["PATH"], "GITHUB_OUTPUT": str(tmp_path / "said"), **more}
+        return subprocess.run(
+            ["bash", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True
+        ).returncode
+
+    assert run(told) == 0
+    sums = (tmp_path / "said").read_text().removeprefix("sums<<END\n").removesuffix("END\n").rstrip("\n")
+    assert run(check, SUMS=sums) == 0
+    (tmp_path / "dist/b.whl").write_text("more")
+    assert run(check, SUMS=sums) != 0
+    (tmp_path / "dist/b.whl").unlink()
+    (tmp_path / "dist/a.whl").write_text("forged")
+    assert run(check, SUMS=sums) != 0
 
 
 def test_every_python_that_is_promised_is_tested() -> None:
