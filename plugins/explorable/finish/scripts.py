@@ -107,7 +107,11 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
 
 def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
     """What asks another host, or leads there, without a reader's click."""
-    if kind == "meta" and attributes.get("http-equiv", "").strip(_BLANKS).lower() == "refresh":
+    told = attributes.get("http-equiv", "").strip(_BLANKS).lower() if kind == "meta" else ""
+    if told == "x-dns-prefetch-control":
+        refused = f"{_short(tag)!r} leads to another page before a click: the hosts of links are looked up"
+        yield Found(start, tag, "", refused, tag)
+    if told == "refresh":
         content = attributes.get("content", "")
         if not _STAYS.fullmatch(_UNSEEN.sub("", content)):
             yield Found(start, tag, "", f"the refresh {_short(content)!r} leads to another page", content)
@@ -200,6 +204,11 @@ def drawing(raw: bytes) -> Found | None:
     return _as_xml(svg)
 
 
+def _characters(text: bytes, end: int) -> int:
+    """How many characters stand before a byte."""
+    return len(text[:end].decode(errors="replace"))
+
+
 def _as_xml(svg: str) -> Found | None:
     """What a browser's parser of XML finds in a drawing that runs, by the names without their prefixes."""
     found: list[Found] = []
@@ -208,7 +217,7 @@ def _as_xml(svg: str) -> Found | None:
     text = svg.encode()
 
     def start() -> int:
-        return len(text[: parser.CurrentByteIndex].decode(errors="replace"))
+        return _characters(text, parser.CurrentByteIndex)
 
     def declared(_version: str, encoding: str | None, _standalone: int) -> None:
         if encoding and encoding.lower() != "utf-8":
@@ -216,6 +225,8 @@ def _as_xml(svg: str) -> Found | None:
             found.append(Found(start(), encoding, "", refused, encoding, _IN_UTF_8))
 
     def opened(name: str, given: dict[str, str]) -> None:
+        if found:  # the first is told
+            return
         kind = name.rpartition(" ")[2]
         tag = f"<{' '.join([kind, *(one.rpartition(' ')[2] for one in given)])}>"
         if kind.lower() == "script":
@@ -226,8 +237,9 @@ def _as_xml(svg: str) -> Found | None:
             for one, value in given.items()
             if " " not in one or not _HANDLER.fullmatch(one.rpartition(" ")[2].lower())
         }
-        found.extend(_asks_others(start(), kind.lower(), tag, attributes))
-        found.extend(_attributes_that_run(start(), tag, attributes))
+        # Where they stand is counted of what is at fault alone: to count takes as long as the drawing before it.
+        faults = [*_asks_others(0, kind.lower(), tag, attributes), *_attributes_that_run(0, tag, attributes)]
+        found.extend(replace(one, start=start()) for one in faults[:1])
 
     parser.XmlDeclHandler = declared
     parser.StartElementHandler = opened

@@ -23,6 +23,8 @@ FRONT_MATTER = ("title", "description", "hide", "search", "social", "status", "s
 """Keys that MkDocs, the theme or we read."""
 
 NO_YAML = "the front matter is no YAML"
+_KINDS: dict[str, tuple[type, str]] = {"search": (dict, "mapping"), "hide": (list, "list"), "tags": (list, "list")}
+"""Keys whose values MkDocs or its theme take apart, and what they are."""
 
 Found = tuple[int, str, str]
 """Line, what is wrong, what to do."""
@@ -79,6 +81,9 @@ def _front_matter(text: str) -> tuple[int, list[Found]]:
         return end + 1, [(line, f"{NO_YAML}: {getattr(error, 'problem', error)}", "write key: value")]
     if not isinstance(meta, dict):
         return end + 1, [(1, "the front matter is no mapping", "write key: value")]
+    for key, (kind, name) in _KINDS.items():
+        if meta.get(key) is not None and not isinstance(meta[key], kind):
+            return end + 1, [(1, f"{NO_YAML} that is read: '{key}' is no {name}", f"make it a {name}")]
     unknown = [str(key) for key in meta if key not in FRONT_MATTER]
     places = {
         key: next((n for n, line in enumerate(lines[1:end], 2) if line.startswith(f"{key}:")), 1) for key in unknown

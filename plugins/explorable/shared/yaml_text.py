@@ -9,6 +9,9 @@ from typing import Any
 
 import yaml
 
+LONGEST_INTEGER = 256
+"""Bits of a whole number."""
+
 
 class _Strict(yaml.SafeLoader):
     """Refuses a mapping in which a key stands twice, aliases, and values that PyYAML cannot make."""
@@ -16,10 +19,13 @@ class _Strict(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """The value of a node. Raises `MarkedYAMLError` where PyYAML lets another of Python's errors pass."""
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (LookupError, AttributeError, ArithmeticError, ValueError) as error:
             problem = f"a value cannot be read ({type(error).__name__})"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
+        if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:  # Python does not write them out
+            raise yaml.MarkedYAMLError(problem="a number is too large", problem_mark=node.start_mark)
+        return value
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """The node. Raises `MarkedYAMLError` for an alias."""

@@ -10,9 +10,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 
 from explorable.book import current
-from explorable.measured.ceilings.contributed import MOST_BYTES, SCHEMA, load
+from explorable.measured.ceilings.contributed import MOST_BYTES, MOST_TOLD, SCHEMA, load
 from tests.explorable.measured.made import Site
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -130,6 +131,24 @@ def test_what_is_no_such_file_is_refused_in_one_line(site: Site, text: str, said
     [defect] = load(site.folder / "docs", "plan/contributed", site.folder, current().cards()).defects
     assert said in str(defect)
     assert "\n" not in str(defect)
+
+
+def test_of_many_faults_of_a_file_some_are_told_and_it_is_read_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    compose = yaml.compose
+
+    def once_more(text: str, **how: Any) -> Any:
+        read.append(text)
+        return compose(text, **how)
+
+    monkeypatch.setattr(yaml, "compose", once_more)
+    write(site, json.dumps({"products": [{}] * 100}))
+    defects = load(site.folder / "docs", "plan/contributed", site.folder, current().cards()).defects
+    assert len(defects) == MOST_TOLD + 1
+    assert re.search(r"there are \d+ more faults in it", str(defects[-1]))
+    assert len(read) == 1
 
 
 def test_this_books_own_files_hold() -> None:

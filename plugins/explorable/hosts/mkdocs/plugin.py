@@ -117,8 +117,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         self._heard.enter()
         address = f"{page.canonical_url or page.url}"
         title = page.meta.get("title", "")
-        # A list may stand for more words than memory holds, before it is known that it may not be there.
-        words = "" if isinstance(title, list | dict) else str(title)
+        # A list may stand for more words than memory holds, a number for more digits, before they are refused.
+        words = title if isinstance(title, str) else ""
         given = _page(page.file, words, wrong.form_of(config.extra, address))
         markdown, readable = self.build.enter(given, markdown)
         if not readable:

@@ -18,6 +18,10 @@ from explorable.shared.errors import Defect, nearest
 
 SCHEMA = Path(__file__).with_name("schema.json")
 MOST_BYTES = 64 * 1024
+MOST_TOLD = 20
+"""Faults of a file that are told."""
+LONGEST_TOLD = 300
+"""Characters of one."""
 CLOCK = 1.2
 """How far a card may pass a figure of its data sheet, whose clock is not the highest."""
 
@@ -77,11 +81,18 @@ def _faults(path: Path, checker: jsonschema.Draft202012Validator, known: Mapping
     # A number of thousands of digits is a ValueError.
     except (ValueError, RecursionError) as error:
         return [(None, f"not JSON in UTF-8: {error}", "")]
-    faults = sorted(checker.iter_errors(document), key=lambda fault: list(map(str, fault.absolute_path)))
     fix = "the site publishes the schema beside the files"
-    wrong: list[_Placed] = [(list(fault.absolute_path), fault.message, fix) for fault in faults]
-    wrong = wrong or list(_beyond_the_schema(document, known))
-    return [(_line(text, place), what, fix) for place, what, fix in wrong]
+    try:
+        faults = sorted(checker.iter_errors(document), key=lambda fault: list(map(str, fault.absolute_path)))
+        wrong: list[_Placed] = [(list(fault.absolute_path), fault.message, fix) for fault in faults]
+        wrong = wrong or list(_beyond_the_schema(document, known))
+    except RecursionError:
+        return [(None, "it is nested too deeply", fix)]
+    tree = _tree(text)
+    said = [(_line(tree, place), _shortened(what), fix) for place, what, fix in wrong[:MOST_TOLD]]
+    if len(wrong) > MOST_TOLD:
+        said.append((None, f"there are {len(wrong) - MOST_TOLD:,} more faults in it", ""))
+    return said
 
 
 def _beyond_the_schema(document: Mapping[str, Any], known: Mapping[str, Card]) -> Iterator[_Placed]:
@@ -164,12 +175,22 @@ def _too_fast(
     yield place, f"{rate:.3g} is more than a {card.title} can reach", f"at most {most:.3g}: its figure and a fifth more"
 
 
-def _line(text: str, place: Sequence[str | int]) -> int | None:
-    """The line on which a value of a JSON text begins. JSON is YAML, whose reader knows its places."""
+def _shortened(text: str) -> str:
+    """A message of the schema's checker may repeat all that it is about."""
+    return text if len(text) <= LONGEST_TOLD else f"{text[:LONGEST_TOLD]}…"
+
+
+def _tree(text: str) -> yaml.Node | None:
+    """A JSON text with the places of its values. JSON is YAML, whose reader knows them."""
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
+        tree: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError):
         return None
+    return tree
+
+
+def _line(node: yaml.Node | None, place: Sequence[str | int]) -> int | None:
+    """The line on which a value begins."""
     for key in place:
         if isinstance(node, yaml.SequenceNode) and isinstance(key, int):
             node = node.value[key]

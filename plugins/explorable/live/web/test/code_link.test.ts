@@ -25,7 +25,7 @@ describe("code in a link", () => {
     const bomb = `${FRAGMENT}sum.${await packed("x".repeat(30_000_000))}`;
     expect(await linkedCode(bomb, "sum")).toEqual({ problem: "The code in the link is longer than a link may hold." });
     expect(await linkedCode(`${FRAGMENT}sum.${"A".repeat(70_000)}`, "sum")).toBeNull();
-    for (const [hidden, name] of [["\u202e", "turned"], ["\u0000", "null"], ["\u200b", "empty"], ["\r", "return"]]) {
+    for (const [hidden, name] of [["\u202e", "turned"], ["\u0000", "null"], ["\u200b", "empty"], ["\u3164", "filler"], ["\u061c", "turned too"], ["\u{e0061}", "tag"], ["\r", "return"]]) {
       const fragment = `${FRAGMENT}sum.${await packed(`x = 1${hidden} # ${name}`)}`;
       expect(await linkedCode(fragment, "sum")).toEqual({ problem: "The code in the link has characters that no editor shows." });
       expect(await linkTo(PAGE, "sum", `x = 1${hidden}`)).toBeNull();

@@ -114,7 +114,9 @@ function parse(text: string): unknown {
 }
 
 function echo(value: unknown): string {
-  return typeof value === "object" ? "no number" : cut(JSON.stringify(value));
+  if (typeof value === "object") return "no number";
+  // A mark that nobody sees may turn the rest of the sentence around.
+  return cut(JSON.stringify(value).replace(/\p{Default_Ignorable_Code_Point}/gu, "\ufffd"));
 }
 
 function cut(text: string): string {

@@ -7,9 +7,9 @@ const SHAPE = /^#code=(\d{1,9})\.([a-z0-9-]{1,100})\.([A-Za-z0-9_-]{1,60000})$/;
 const VERSION = "1";
 /** Characters of code that a link holds. */
 export const MOST_CODE = 20_000;
-/** What an editor would not show: controls other than line ends and tabs, and marks that turn the direction of text around. */
+/** What an editor would not show: controls other than line ends and tabs, fillers, and marks that turn text around or vary it. */
 // eslint-disable-next-line no-control-regex -- that is what it looks for
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff]/u;
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\uffff]|\p{Default_Ignorable_Code_Point}/u;
 
 /** Code that came with the page's address, or in a sentence why it cannot be opened. */
 type Linked = { code: string } | { problem: string };
