@@ -22,7 +22,7 @@ _SHARE = r"(-?\d+(?:\.\d+)?)%"
 LONGEST_LINE = 2000
 """Characters of a line of a log that are read."""
 _NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu {_SHARE})?")
-_LLMC = re.compile(rf"step\s+\d+(?:/\d+)? \|.*?\| {_NUMBER} ms \|(?: {_SHARE} \w+ MFU \|)? {_NUMBER} tok/s")
+_LLMC = re.compile(rf"(?>.*?step\s+\d+(?:/\d+)? \|).*?\| {_NUMBER} ms \|(?: {_SHARE} \w+ MFU \|)? {_NUMBER} tok/s")
 _TITAN = re.compile(
     rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
 )
@@ -30,11 +30,12 @@ _TITAN = re.compile(
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
 _MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
-_SUMMARY = re.compile(rf"'train_runtime':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
-_SAMPLES = re.compile(rf"'train_samples_per_second':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
+_RATE = rf"(?>.*?'train_steps_per_second':\s*'?{_NUMBER})"
+_SUMMARY = re.compile(rf"(?>.*?'train_runtime':\s*'?{_NUMBER}){_RATE}")
+_SAMPLES = re.compile(rf"(?>.*?'train_samples_per_second':\s*'?{_NUMBER}){_RATE}")
 _BEGUN = {
     "micro_batch": "Instantaneous batch size per device",
-    "global_batch": r"Total train batch size[^=\n]{0,99}",
+    "global_batch": r"Total train batch size[^=\n]{0,99}+",
     "accumulate": "Gradient Accumulation steps",
     "steps": "Total optimization steps",
 }
@@ -61,20 +62,24 @@ def read(text: str) -> Reading | None:
     return None
 
 
+def _lines(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
+    """What a pattern finds from the start of each line, once."""
+    return [found.groups() for line in text.splitlines() if (found := pattern.match(line))]
+
+
 def _numbers(found: Sequence[str]) -> list[float]:
     return [float(one.replace(",", "").lower().replace("k", "e3")) for one in found]
 
 
 def _settled(found: Sequence[str]) -> float:
     """The median of the later half, which has no compilation and no warm-up in it."""
-    values = _numbers(found)
-    return statistics.median(values[len(values) // 2 :])
+    return statistics.median(_numbers(found[len(found) // 2 :]))
 
 
 def _share(found: Sequence[str]) -> float | None:
     """A utilization printed as a percentage; programs print a negative one until they know it."""
-    values = [value for value in map(float, found) if 0 < value <= 100]
-    return statistics.median(values[len(values) // 2 :]) / 100 if values else None
+    values = [value for value in found if 0 < float(value) <= 100]
+    return _settled(values) / 100 if values else None
 
 
 def _nano_gpt(text: str) -> Reading | None:
@@ -89,7 +94,7 @@ def _nano_gpt(text: str) -> Reading | None:
 
 
 def _llmc(text: str) -> Reading | None:
-    lines = _LLMC.findall(text)
+    lines = _lines(_LLMC, text)
     if not lines:
         return None
     step, share, speed = zip(*lines, strict=True)
@@ -105,7 +110,7 @@ def _llmc(text: str) -> Reading | None:
 
 
 def _torchtitan(text: str) -> Reading | None:
-    lines = [found.groups() for line in text.splitlines() if (found := _TITAN.match(line))]
+    lines = _lines(_TITAN, text)
     if not lines:
         return None
     memory, speed, share = zip(*lines, strict=True)
@@ -140,8 +145,8 @@ def _megatron(text: str) -> Reading | None:
 
 
 def _transformers(text: str) -> Reading | None:
-    summary, bars = _SUMMARY.findall(text), _BAR.findall(text)
-    found = [_TOKENS.findall("\n".join(lines))[-1:] for lines in _rates(text)]
+    summary, bars = _lines(_SUMMARY, text), _BAR.findall(text)
+    found = [_TOKENS.findall(_rates(text, of_all))[-1:] for of_all in (True, False)]
     found += [one.findall(text) for one in (_AXOLOTL, _AXOLOTL_RESERVED)]
     speed, speed_of_one, allocated, reserved = (max(_numbers(one), default=None) for one in found)
     per_gpu = _AXOLOTL_SPEED.findall(text)
@@ -182,7 +187,7 @@ def _samples(text: str) -> int | None:
 
     The last step of an epoch may have fewer, so that the mean lies below a whole number.
     """
-    if not (found := _SAMPLES.findall(text)):
+    if not (found := _lines(_SAMPLES, text)):
         return None
     samples, steps = _numbers(found[-1])
     if steps <= _ROUNDED:
@@ -192,13 +197,9 @@ def _samples(text: str) -> int | None:
     return whole[0] if len(whole) == 1 and 1 <= whole[0] <= LARGEST else None
 
 
-def _rates(text: str) -> tuple[list[str], list[str]]:
-    """Lines of a Trainer's steps, whose tokens are those of all processes, and its summary's, which counts one's."""
-    steps: list[str] = []
-    summary: list[str] = []
-    for line in text.splitlines():
-        (summary if "train_steps_per_second" in line else steps).append(line)
-    return steps, summary
+def _rates(text: str, of_all: bool) -> str:
+    """Lines of a Trainer's steps, whose tokens are those of all processes, or its summary's, which counts one's."""
+    return "\n".join(line for line in text.splitlines() if ("train_steps_per_second" in line) != of_all)
 
 
 def _log(measured: Observed, facts: Facts | None = None) -> Reading:
