@@ -85,7 +85,7 @@ _ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.
 _MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB\s*\|(?:\s+(\d{1,3})%)?")
 """Memory in use, all of it, and the share of the time in which the GPU computed."""
 _PROCESS = re.compile(
-    r"^\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S[^|\n]{0,200}?)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
+    r"^\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?\d+\s+(?:M\+)?C\s+(\S(?:[^|\n]{0,200}?\S)??)\s+(\d{1,9})MiB\s+\|", re.MULTILINE
 )
 """A program that computes, its GPU and its memory."""
 IDLE: Bytes = 2**30
@@ -110,8 +110,9 @@ def nvidia_smi(text: str) -> Reading:
         EngineError: The table has no row, or those GPUs are of several kinds.
     """
     cards = []
-    for row in _ROW.finditer(text):
-        if memory := _MEMORY.search(text, row.end()):
+    rows = [*_ROW.finditer(text)]
+    for row, end in zip(rows, [*(one.start() for one in rows), len(text)][1:], strict=True):
+        if memory := _MEMORY.search(text, row.end(), end):
             used, total = (int(memory[at]) * 2**20 for at in (1, 2))
             cards.append((row[1], row[2], used, total, int(memory[3] or 0)))
     if not cards:
