@@ -43,7 +43,7 @@ WIDENED = ("fp8", "mxfp4")
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
 """Of dropouts, those that the architecture does not ask for."""
 HARMLESS_BEGINNINGS = ("_", "summary_")
-HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 10_000)
+HIGHEST = dict.fromkeys(("num_hidden_layers", "n_layer"), 1000)
 """The largest counts that a configuration may have, where more would be a list of so many layers. No published model
 has a thousand."""
 

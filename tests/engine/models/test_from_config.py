@@ -36,9 +36,9 @@ def of_transformers(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return sum(p.numel() for p in network.parameters()), written
 
 
-@pytest.mark.parametrize("layers", [10_001, 10**9])
+@pytest.mark.parametrize("layers", [1001, 10**9])
 def test_more_layers_than_any_list_of_them_can_hold_are_refused_by_name(layers: int) -> None:
-    with pytest.raises(EngineError, match=r"num_hidden_layers .* a whole number of at most 10000"):
+    with pytest.raises(EngineError, match=r"num_hidden_layers .* a whole number of at most 1000$"):
         from_config({"model_type": "llama", "intermediate_size": 128, **TINY, "num_hidden_layers": layers})
 
 
