@@ -12,7 +12,9 @@ needs PyYAML: `pip install "ironlaw[plan]"`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 from ironlaw.core.errors import EngineError, Spelling
 from ironlaw.files import cluster_files, command_line, documents, logs, messages, nano_gpt, pastes, trainers, values
@@ -34,6 +36,10 @@ KINDS = (
 _END = re.compile(r"^---\r?\n\Z", re.MULTILINE)
 MOST_TOLD = 4
 """Parts of a paste that are told where they were not read."""
+MOST_YAML = 2 * documents.LONGEST_DOCUMENT
+"""Characters of a paste's YAML that are read."""
+_MUCH = f"of a text's YAML at most {MOST_YAML:,} characters are read"
+_Mapping = Callable[[str], documents.Mapping]
 
 
 def read(text: str) -> Reading:
@@ -42,6 +48,26 @@ def read(text: str) -> Reading:
     Raises:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
+    return _read(text, documents.mapping)
+
+
+def _sparing() -> _Mapping:
+    """`documents.mapping` for one paste: of each text once, of no more YAML than `MOST_YAML`."""
+    left = MOST_YAML
+
+    @cache
+    def once(text: str) -> documents.Mapping:
+        nonlocal left
+        if len(text) <= documents.LONGEST_DOCUMENT and text[:1] != "{":
+            if len(text) > left:
+                raise UnreadError("text", text, KINDS, because=_MUCH)
+            left -= len(text)
+        return documents.mapping(text)
+
+    return once
+
+
+def _read(text: str, mapping: _Mapping) -> Reading:
     text = text[-documents.LONGEST :].lstrip("\ufeff")
     if (name := values.hub_name(text)) is not None:
         return _named(name)
@@ -55,8 +81,8 @@ def read(text: str) -> Reading:
         return found
     if given := nano_gpt.settings(text):
         return nano_gpt.read(given, "nanoGPT", alone=True)
-    faults: list[str] = []
-    if (document := documents.mapping(text, faults)) is not None and (found := _document(document)) is not None:
+    document, faults = mapping(text)
+    if document is not None and (found := _document(document)) is not None:
         return found
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text, faults))
 
@@ -92,29 +118,31 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     Raises:
         EngineError: Nothing of it is of a known kind, or one of them has a value that its program does not take.
     """
-    pieces = pastes.pieces(text, _is_part)
+    mapping = _sparing()
+    pieces = pastes.pieces(text, lambda part: _is_part(part, mapping))
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:
-        return ((text, read(text)),)
+        return ((text, _read(text, mapping)),)
     found: list[tuple[str, Reading]] = []
     told: list[str] = []
+    beyond: list[str] = []
     why: list[EngineError] = []
 
     def taken(part: str, line: int = 0) -> bool:
         try:
-            found.append((part, read(_END.sub("", part))))
+            found.append((part, _read(_END.sub("", part), mapping)))
         except (UnreadError, TooDeepError) as error:
             why.append(error)
             if line:
-                told.append(_unread(line, str(error)))
+                (beyond if str(error) == _MUCH else told).append(_unread(line, str(error)))
             return False
         return True
 
-    if len({kind for one in others if (kind := _kind(one.text))}) > 1:
+    if len({kind for one in others if (kind := _kind(one.text, mapping))}) > 1:
         for one in others:
             taken(one.text, one.line)
     elif others and taken("".join(one.text for one in pieces if not one.known)):
-        told += [_unread(one.line, fault) for one in others if len(others) > 1 and (fault := _fault(one.text))]
+        told += [_unread(one.line, fault) for one in others if len(others) > 1 and (fault := _fault(one.text, mapping))]
     elif others:
         for one in others:
             taken(one.text, one.line)
@@ -123,14 +151,14 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     if not found:
         raise why[0]
     last, reading = found[-1]  # of what there is one of, the last counts
-    found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD]))
+    found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD], *beyond[:1]))
     return tuple(found)
 
 
-def _kind(text: str) -> str:
+def _kind(text: str, mapping: _Mapping) -> str:
     """The kind of a text; "" for one that cannot be read."""
     try:
-        return read(_END.sub("", text)).kind
+        return _read(_END.sub("", text), mapping).kind
     except EngineError:
         return ""
 
@@ -141,22 +169,20 @@ def _unread(line: int, why: str) -> str:
     return f"{UNREAD}, from its line {line:,} on: {why}."
 
 
-def _fault(text: str) -> str:
+def _fault(text: str, mapping: _Mapping) -> str:
     """Why a text is no document though it was meant as one; "" for any other."""
-    faults: list[str] = []
     try:
-        documents.mapping(text, faults)
+        why = _why(text, mapping(text)[1])
     except EngineError as error:
-        faults.append(str(error))
-    why = _why(text, faults)
+        why = _why(text, [str(error)])
     return why if why.startswith("this is broken") and not text.lstrip().startswith("{'") else ""
 
 
-def _is_part(text: str) -> bool:
+def _is_part(text: str, mapping: _Mapping) -> bool:
     if command_line.is_command(text):
         return True
     try:
-        document = documents.mapping(text)
+        document = mapping(text)[0]
     except EngineError:
         return _of_a_trainer(text)
     return document is not None and _is_known(document)

@@ -99,7 +99,7 @@ def edited(text: str, change: Advice | Mapping[str, Any], chip: Accelerator | No
 
 
 def _document(reading: Reading, text: str) -> Mapping[str, Any]:
-    return command_line.options(text) if reading.kind == "command" else documents.mapping(text) or {}
+    return command_line.options(text) if reading.kind == "command" else documents.mapping(text)[0] or {}
 
 
 def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:

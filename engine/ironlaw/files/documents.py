@@ -74,20 +74,20 @@ _EXPECTED = {
 """What Python's reader of JSON says, and what it expected, in words."""
 
 
-def mapping(text: str, faults: list[str] | None = None) -> dict[str, Any] | None:
-    """The mapping that a text writes as JSON or YAML; None when it is no mapping. `faults` gets a YAML's.
+Mapping = tuple[dict[str, Any] | None, list[str]]
+
+
+def mapping(text: str) -> Mapping:
+    """The mapping that a text writes as JSON or YAML, None when it is no mapping; and a YAML's faults.
 
     Raises:
         EngineError: It is too long or too deep, has an alias or a tag, or says a key twice.
     """
-    if len(text) > LONGEST_DOCUMENT and not _begins_as_json(text):
-        return None
-    value = _json(text) if _begins_as_json(text) else _yaml(text, faults)
-    return (
-        {key if isinstance(key, str) else show(key): one for key, one in value.items()}
-        if isinstance(value, dict)
-        else None
-    )
+    faults: list[str] = []
+    value = _json(text) if _begins_as_json(text) else _yaml(text, faults) if len(text) <= LONGEST_DOCUMENT else None
+    if not isinstance(value, dict):
+        return None, faults
+    return {key if isinstance(key, str) else show(key): one for key, one in value.items()}, faults
 
 
 def _begins_as_json(text: str) -> bool:
@@ -132,7 +132,7 @@ def json_fault(text: str) -> str:
     return ""
 
 
-def _yaml(text: str, faults: list[str] | None) -> Any:
+def _yaml(text: str, faults: list[str]) -> Any:
     try:
         import yaml
     except ImportError:
@@ -163,6 +163,6 @@ def _yaml(text: str, faults: list[str] | None) -> Any:
         raise
     # PyYAML lets what it cannot make of a value pass as whatever Python raises.
     except (yaml.YAMLError, RecursionError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-        if faults is not None and isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
+        if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
             faults.append(f"in line {mark.line + 1}, column {mark.column + 1}, {error.problem}")
         return None

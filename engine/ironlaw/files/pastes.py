@@ -65,7 +65,7 @@ def pieces(text: str, known: Callable[[str], bool]) -> list[Piece]:
     goes_on = False
     for part, whole in _parts(end.lstrip("\ufeff")):
         read = whole and known(part)
-        for at, one in enumerate([part] if read else _DASHES.split(part)):
+        for at, one in enumerate([part] if read else _DASHES.split(part, max(1, MOST_PARTS - len(found)))):
             goes_on &= not read and at == 0
             if one and goes_on:
                 found[-1] = replace(found[-1], text=found[-1].text + one)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import parts, pastes, read
+from ironlaw.files import MOST_YAML, command_line, documents, parts, pastes, read
 from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT, is_too_deep
 from ironlaw.models import from_config
 from ironlaw.models.checkpoints import read_header
@@ -201,6 +201,12 @@ SLOW = {
     ),
     "steps of llm.c": ("step 1/1 |", LONGEST),
     "summaries": ("'train_runtime': 1 ", LONGEST),
+    "times of llm.c": ("step 1 |" * 120 + "| 1 ms | 1% a MFU | 1,1,1,1,1,1,1,1," * 28 + "\n", LONGEST),
+    "summaries with many digits": ("'train_runtime':11111111111111111111" * 50 + "\n", LONGEST),
+    "batches of a Trainer": ("Total train batch size" + " " * 1970 + "\n", LONGEST),
+    "rows of GPUs without memory": ("| 1 NVIDIA-SMI On |\n", LONGEST),
+    "many documents": ("a: 1\nb: 2\n---\n", LONGEST),
+    "many broken documents": ("base_model: [\nmicro_batch_size: 1\n---\n", LONGEST),
     "a row of blanks": ("|  0 x" + " " * LONGEST, LONGEST),
     "lists in each other": ("a: 1\nb: " + "[" * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
     "items in each other": ("a: 1\nb:\n" + "- " * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
@@ -236,6 +242,86 @@ def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> N
     repeated, length = SLOW[name]
     done = in_time(READ, repeated[:100_000].replace("\n", "\1"), str(length))
     assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-1000:]
+
+
+LONG_LINE = """
+import sys
+from ironlaw.files import logs
+logs.LONGEST_LINE = 1_000_000
+assert logs.read((sys.argv[1] * logs.LONGEST_LINE)[:logs.LONGEST_LINE]) is None
+"""
+
+
+@pytest.mark.parametrize(
+    "repeated", ["step 1 | 1 ms | 1% a MFU | 1,1,1,", "'train_runtime':1", "'train_samples_per_second':1"]
+)
+def test_a_log_is_read_in_a_time_that_its_length_bounds_in_however_long_lines(repeated: str) -> None:
+    done = in_time(LONG_LINE, repeated)
+    assert done.returncode == 0, done.stderr[-1000:]
+
+
+PROCESSES = """
+from ironlaw.files import parts
+table = "NVIDIA-SMI\\n| 0 NVIDIA H100 80GB HBM3 On | x |\\n| 100MiB / 81559MiB | 0% |\\n"
+rows = ("| 0 N/A N/A 1 C a" + " " * 990 + "\\n") * 900, ("| 0 N/A N/A 1" + " " * 990 + "C\\n") * 900
+for one in (*rows, "| 0 1 C a" + " " * 900_000):
+    assert parts(table + one)[0][1].facts.devices == 1
+"""
+
+
+def test_programs_of_a_table_are_read_in_a_time_that_its_length_bounds() -> None:
+    done = in_time(PROCESSES)
+    assert done.returncode == 0, done.stderr[-1000:]
+
+
+def test_a_card_has_the_memory_of_its_own_row() -> None:
+    row = "|   {}  NVIDIA H100 80GB HBM3  On  | x |\n| {} / 81559MiB | 50% |\n"
+    text = "NVIDIA-SMI\n" + row.format(0, "ERR!") + row.format(1, "2000MiB")
+    assert read(text).facts.devices == 1
+
+
+def documents_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Lengths of the YAML that is given to its reader from now on."""
+    lengths: list[int] = []
+    yaml = documents._yaml
+    monkeypatch.setattr(documents, "_yaml", lambda text, faults: lengths.append(len(text)) or yaml(text, faults))
+    return lengths
+
+
+def test_of_many_documents_no_more_yaml_is_read_than_is_allowed_and_the_rest_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lengths = documents_read(monkeypatch)
+    one = f"{AXOLOTL}x: {'a' * 20_000}\n"
+    found = parts("---\n".join(f"{one}y: {number}\n" for number in range(20)))
+    assert len(found) == MOST_YAML // len(one)
+    assert [reading.kind for _, reading in found] == ["axolotl"] * len(found)
+    assert sum(lengths) <= MOST_YAML
+    told = [line for line in found[-1][1].missing if "was not read" in line]
+    assert told == [
+        "A part of the text was not read, from its line 25 on: of a text's YAML at most 100,000 characters are read."
+    ]
+
+
+def test_a_document_of_a_paste_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = documents_read(monkeypatch)
+    assert len(parts(f"{AXOLOTL}---\n{TRL}")) == 2
+    assert lengths == [len(AXOLOTL), len(TRL)]
+
+
+def test_json_is_not_counted_as_yaml() -> None:
+    config = '{"zero_optimization": {"stage": 2}, "x": "' + "a" * 30_000 + '", "y": %d}\n'
+    found = parts("".join(config % number for number in range(5)) + AXOLOTL)
+    assert len(found) == 6
+    assert not [line for _, reading in found for line in reading.missing if "was not read" in line]
+
+
+def test_a_paste_is_divided_into_so_many_pieces_at_most() -> None:
+    for repeated in ("---\n", "x\n---\n", "torchrun x\n---\n", "a: 1\nb: 1\n1\n---\n"):
+        text = repeated * (3 * pastes.MOST_PARTS)
+        found = pastes.pieces(text, command_line.is_command)
+        assert len(found) <= 2 * pastes.MOST_PARTS
+        assert "".join(one.text for one in found) == text
 
 
 EDIT = """
