@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,8 @@ LARGEST = 32 * 2**20
 """Bytes of a file that is still read as a record."""
 DEEPEST = 24
 """Levels of nesting; a record has fewer than ten."""
+LONGEST_NAME = 200
+"""Characters of a name; the longest of a record, a run's or a package's, has some dozens."""
 
 _FREE = frozenset({"message", "fallbacks", "faults"})
 """Fields whose text is what a program said, whatever that was."""
@@ -58,13 +60,7 @@ def parse(text: bytes) -> dict[str, Any]:
         raise RecordError(f"not valid JSON: {_one_line(str(error))}") from None
     if not isinstance(document, dict):
         raise RecordError("not a JSON object")
-    for path, value, depth in _leaves(document):
-        if depth > DEEPEST:
-            raise RecordError(f"nested too deeply at {path[:80]}; allowed: {DEEPEST} levels")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise RecordError(f"at {path}: {value} is not a finite number")
-        if isinstance(value, str) and (bad := _unprintable(value, _FREE.isdisjoint(path.split("/")))):
-            raise RecordError(f"at {path[:200]!a}: the text contains the control character {bad!a}")
+    _check(document, ())
     return _current(document)
 
 
@@ -81,18 +77,39 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _leaves(document: Any) -> Iterator[tuple[str, Any, int]]:
-    """Every value and every name of a document, with its place and its depth; without recursion."""
-    waiting: list[tuple[str, Any, int]] = [("", document, 0)]
-    while waiting:
-        path, value, depth = waiting.pop()
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                yield path, name, depth
-                waiting.append((f"{path}/{name}", inner, depth + 1))
-        elif isinstance(value, list):
-            waiting.extend((f"{path}/{index}", inner, depth + 1) for index, inner in enumerate(value))
-        yield path, value, depth
+def _check(value: Any, place: tuple[str | int, ...]) -> None:
+    """Refuse what no part of a record may be. The text of a place is made only where something is wrong there.
+
+    Raises:
+        RecordError: For the first such part.
+    """
+    if len(place) > DEEPEST:
+        raise RecordError(f"nested too deeply at {_shown(place)[:80]}; allowed: {DEEPEST} levels")
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if len(name) > LONGEST_NAME:
+                raise RecordError(
+                    f"at {_shown(place)}: the name {name[:80]!a}… has {len(name):,} characters; allowed: {LONGEST_NAME}"
+                )
+            _check_text(name, place)
+            _check(inner, (*place, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _check(inner, (*place, index))
+    elif isinstance(value, str):
+        _check_text(value, place)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise RecordError(f"at {_shown(place)}: {value} is not a finite number")
+
+
+def _check_text(text: str, place: tuple[str | int, ...]) -> None:
+    if bad := _unprintable(text, _FREE.isdisjoint(place)):
+        raise RecordError(f"at {_shown(place)!a}: the text contains the control character {bad!a}")
+
+
+def _shown(place: tuple[str | int, ...]) -> str:
+    """A place as a message has it: `/samples/step_s/0`, the beginning of a long one."""
+    return "".join(f"/{key}" for key in place)[:200]
 
 
 def _unprintable(text: str, named: bool) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,35 @@ def test_whatever_is_wrong_with_a_file_is_one_line(text: bytes, line: str, tmp_p
     assert record is None
     assert line in faults[0]
     assert "\n" not in faults[0]
+
+
+def _below(value: Any, levels: int) -> Any:
+    """A value below so many names of the greatest length."""
+    return {"k" * load.LONGEST_NAME: _below(value, levels - 1)} if levels else value
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        ({"k" * 100_000: [1] * 20_000}, "has 100,000 characters; allowed: 200"),
+        ({"k" * 1_000_000: [1] * 7_000}, "has 1,000,000 characters; allowed: 200"),
+        # As long as names may be, and as deep, above very many numbers.
+        (_below([1] * 500_000, 22), "at /"),
+    ],
+)
+def test_a_small_file_takes_little_memory(document: Any, line: str, tmp_path: Path) -> None:
+    """The place of every number, written out, took 2 GB for a file of 140 KB; half a GB is enough."""
+    file = tmp_path / "suite" / "case--device.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
+    code = (
+        "import resource, sys\nfrom gpu_bench.__main__ import main\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))\nsys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "validate", str(file)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert line in done.stdout.splitlines()[0]
+    assert all(len(told) < 1000 for told in done.stdout.splitlines())
 
 
 def test_a_name_that_is_given_twice_at_the_end_of_many_is_found_at_once() -> None:
