@@ -13,10 +13,10 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gpu_bench.machine import provenance
 from gpu_bench.record import load, store
@@ -28,8 +28,10 @@ LARGEST = 2 * 2**30
 """Bytes that an archive may unpack to."""
 MOST = 100_000
 """Files that an archive may hold; a week of measuring makes some thousands."""
-LONGEST_NAME, LARGEST_HEADER = 400, 2**20
-"""Characters of a file's name, and bytes that are read at once to know it."""
+LONGEST_NAME, LARGEST_NAMING = 400, 4096
+"""Characters of a file's name, and bytes of the lines that name it before its header where it is long."""
+_AT_ONCE = 2**16
+"""Bytes of a file that are in memory at a time."""
 _NAME = r"[a-z0-9][a-z0-9-]*"
 _RECORD = re.compile(rf"{_NAME}/{_NAME}--{_NAME}\.json")
 _PART = re.compile(rf"{re.escape(PARTS)}/{_NAME}/[a-z0-9][a-z0-9.-]*\.(partial|kept)")
@@ -122,41 +124,79 @@ def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> U
     return Unpacked(tuple(filed), tuple(kept), tuple(refused), parts, caches)
 
 
-class _Unzipped(gzip.GzipFile):
-    """A small archive can claim a file's name of gigabytes, which `tarfile` would hold in memory."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Read, but not more at once than a name takes."""
-        if size is None or not 0 <= size <= LARGEST_HEADER:
-            raise tarfile.ReadError(f"a name of {size:,} B")
-        return super().read(size)
-
-
 def _extract(data: bytes, folder: Path, named: Path) -> None:
     total = 0
     try:
-        with _Unzipped(fileobj=io.BytesIO(data)) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
-            for number, member in enumerate(tar):
-                total += member.size
-                # Behind a file of less than nothing the same file would come again, for ever.
-                if member.size < 0:
-                    raise ValueError(f"archive '{named}' holds a file of {member.size:,} B")
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            for number, (name, size) in enumerate(_files(stream)):
+                total += size
                 if total > LARGEST:
                     raise ValueError(f"archive '{named}' would unpack to more than {LARGEST:,} B")
                 if number >= MOST:
                     raise ValueError(f"archive '{named}' holds more than {MOST:,} files")
-                known = any(pattern.fullmatch(member.name) for pattern in (_RECORD, _PART, _CACHE))
-                known = known and len(member.name) <= LONGEST_NAME
-                if not member.isreg() or not known or ".." in member.name.split("/"):
-                    raise ValueError(f"archive '{named}' holds {member.name[:120]!a}, which `pack` does not write")
-                target = folder / member.name
+                known = any(pattern.fullmatch(name) for pattern in (_RECORD, _PART, _CACHE))
+                if not known or len(name) > LONGEST_NAME or ".." in name.split("/"):
+                    raise ValueError(f"archive '{named}' holds {name[:120]!a}, which `pack` does not write")
+                target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
-                content = tar.extractfile(member)
-                assert content is not None, "a regular file has content"
                 with target.open("wb") as file:
-                    shutil.copyfileobj(content, file)
-    except (tarfile.TarError, zlib.error, EOFError, OSError, RecursionError) as error:
+                    _copy(stream, file, size)
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         raise ValueError(f"archive '{named}' cannot be read: {str(error) or type(error).__name__}") from None
+
+
+def _files(stream: io.BufferedIOBase) -> Iterator[tuple[str, int]]:
+    """The name and the size of every file of an archive; whoever asks reads the file from `stream` before the next.
+
+    `tarfile` reads only single headers here. As a whole it takes names of gigabytes, spends a time on one that grows
+    with the square of its length (CVE-2024-6232, until Python 3.11.10), and keeps all that it has read.
+
+    Raises:
+        tarfile.TarError: For what is no archive, and for all but regular files and the lines that name them.
+    """
+    name = None
+    while (header := _header(stream)) is not None:
+        if header.size < 0:
+            raise tarfile.ReadError(f"a file of {header.size:,} B")
+        if header.type == tarfile.XHDTYPE:
+            if name is not None:
+                raise tarfile.ReadError("two names of one file")
+            if header.size > LARGEST_NAMING:
+                raise tarfile.ReadError(f"a name of {header.size:,} B; allowed: {LARGEST_NAMING:,} B")
+            # Without a name among the lines it is the next header that has it.
+            name = _long_name(_exactly(stream, header.size)) or ""
+        elif header.type == tarfile.REGTYPE:
+            yield name or header.name, header.size
+            name = None
+        else:
+            raise tarfile.ReadError(f"{header.name[:120]!a} is of type {header.type!a}, which `pack` does not write")
+        _exactly(stream, -header.size % tarfile.BLOCKSIZE)
+
+
+def _header(stream: io.BufferedIOBase) -> tarfile.TarInfo | None:
+    """The next header; None at the end, which an empty one marks."""
+    block = stream.read(tarfile.BLOCKSIZE)
+    if block == bytes(tarfile.BLOCKSIZE):
+        return None
+    return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+
+
+def _long_name(lines: bytes) -> str | None:
+    """The name that such lines give a file, `<length> path=<name>`; None if they say other things about it."""
+    fields = (line.partition(b" ")[2] for line in lines.split(b"\n"))
+    return next((one[5:].decode("utf-8", "replace") for one in fields if one.startswith(b"path=")), None)
+
+
+def _exactly(stream: io.BufferedIOBase, size: int) -> bytes:
+    found = stream.read(size)
+    if len(found) < size:
+        raise tarfile.ReadError("unexpected end of data")
+    return found
+
+
+def _copy(stream: io.BufferedIOBase, file: BinaryIO, size: int) -> None:
+    for start in range(0, size, _AT_ONCE):
+        file.write(_exactly(stream, min(_AT_ONCE, size - start)))
 
 
 def _file_records(folder: Path, into: Path) -> tuple[list[str], list[str], list[str]]:
