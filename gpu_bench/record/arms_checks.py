@@ -11,12 +11,53 @@ from gpu_bench.experiments.failures.case import FailureCase
 from gpu_bench.experiments.failures.recipes import FAILURES, planned
 from gpu_bench.experiments.hybrid.arms import Arm
 from gpu_bench.experiments.hybrid.case import HybridCase
-from gpu_bench.experiments.hybrid.verdict import point_steps
+from gpu_bench.experiments.hybrid.verdict import PLAIN, point_steps
 from gpu_bench.machine import provenance
 from gpu_bench.record.repeated import copied
 
 _LEAST_SHARE = 0.005
 """Share of a repeat's time that its trainings take at least: the rest is starting, loading, testing."""
+
+
+def missing_parts(case: FailureCase | HybridCase, arms: Mapping[str, Any]) -> Iterator[str]:
+    """What must be there before runs can be held against each other: what the description of one run cannot say."""
+    runs = arms["runs"]
+    for name, run in runs.items():
+        if len(run["seeds"]) != case.repeats:
+            yield f"at /arms/runs/{name}/seeds: there are {len(run['seeds'])} repeats, the case has {case.repeats}"
+    if isinstance(case, FailureCase):
+        yield from _missing_of_failure(arms)
+    elif PLAIN not in runs:
+        yield f"at /arms/runs: {PLAIN!r} is a required property, the run that the others are held against"
+    else:
+        yield from _missing_of_hybrid(runs)
+
+
+def _missing_of_failure(arms: Mapping[str, Any]) -> Iterator[str]:
+    if "worse" not in arms:
+        yield "at /arms: 'worse' is a required property"
+        return
+    runs = arms["runs"]
+    if not any(run["settings"]["role"] == "reference" for run in runs.values()):
+        yield "at /arms/runs: the reference is missing, the run that the others are held against"
+    for name, run in runs.items():
+        if "steps" not in run["settings"]:
+            yield f"at /arms/runs/{name}/settings: 'steps' is a required property"
+        for index, one in enumerate(run["seeds"]):
+            if "loss" not in one["curves"]:
+                yield f"at /arms/runs/{name}/seeds/{index}/curves: 'loss' is a required property"
+
+
+def _missing_of_hybrid(runs: Mapping[str, Any]) -> Iterator[str]:
+    """What every training has if it predicts: the share told right, and peaks if that of plain training has them."""
+    with_memory = runs[PLAIN]["seeds"][0].get("memory") is not None
+    for name, run in runs.items():
+        for index, one in enumerate(run["seeds"]):
+            place = f"at /arms/runs/{name}/seeds/{index}"
+            if one["test"].get("accuracy") is None:
+                yield f"{place}/test: 'accuracy' is a required property"
+            if (one.get("memory") is not None) != with_memory:
+                yield f"{place}: 'memory' is a property of all trainings or of none"
 
 
 def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> Iterator[str]:
@@ -30,9 +71,6 @@ def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> It
     if record["provenance"]["sources"] == provenance.source_hash() and settings != _planned(case):
         yield "arms.runs are not what these sources have as the runs of this case"
     for name, run in runs.items():
-        if len(run["seeds"]) != case.repeats:
-            yield f"run {name!r} has {len(run['seeds'])} seeds, the case has {case.repeats} repeats"
-            return
         curves = [_losses(one) for one in run["seeds"]]
         for told in copied([[point for point in curve if point is not None] for curve in curves], "losses"):
             yield f"run {name!r}: {told}"
@@ -84,7 +122,7 @@ def _failure_faults(case: FailureCase, record: Mapping[str, Any]) -> Iterator[st
 
 
 def _hybrid_faults(case: HybridCase, arms: Mapping[str, Any]) -> Iterator[str]:
-    plain = arms["runs"]["plain"]["seeds"]
+    plain = arms["runs"][PLAIN]["seeds"]
     for name, run in arms["runs"].items():
         arm = Arm(**run["settings"])
         for one, beside in zip(run["seeds"], plain, strict=True):

@@ -20,7 +20,7 @@ from gpu_bench.experiments.hybrid.case import HybridCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import nearly_known
 from gpu_bench.record import bounds
-from gpu_bench.record.arms_checks import arms_faults
+from gpu_bench.record.arms_checks import arms_faults, missing_parts
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.points_checks import fit_faults, points_faults
 from gpu_bench.record.training_checks import numbers, prediction_faults, training_faults
@@ -42,10 +42,14 @@ _LATER_S = 120.0
 
 def inconsistencies(record: Mapping[str, Any]) -> list[str]:
     """One sentence per fault; none when what the record states is consistent and possible."""
+    if "kind" not in record["case"]:
+        return ["at /case: 'kind' is a required property"]
     try:
-        missing = list(_block_faults(record))
+        missing = list(_block_faults(record)) or list(_arms_missing(record))
         return missing or list(_faults(derive(record)))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+    except KeyError as error:
+        return [f"the property {error} is missing, which the checks need"]
+    except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         return [f"a part that the checks need is missing or malformed: {type(error).__name__}: {error}"]
 
 
@@ -61,6 +65,13 @@ def _block_faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"the outcome is {outcome}, and {name} is missing"
     for name in sorted(there - allowed):
         yield f"the outcome is {outcome} of a case of kind {record['case']['kind']}, and {name} is there"
+
+
+def _arms_missing(record: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the compared runs of a measured record are all there; without them nothing follows from it."""
+    case = case_from_dict(record["case"])
+    if record["outcome"] == "measured" and isinstance(case, FailureCase | HybridCase):
+        yield from missing_parts(case, record["arms"])
 
 
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
