@@ -109,7 +109,7 @@ def _check_text(text: str, place: tuple[str | int, ...]) -> None:
 
 def _shown(place: tuple[str | int, ...]) -> str:
     """A place as a message has it: `/samples/step_s/0`, the beginning of a long one."""
-    return "".join(f"/{key}" for key in place)[:200]
+    return "".join(f"/{key}" for key in place)[:200] or "/"
 
 
 def _unprintable(text: str, named: bool) -> str:

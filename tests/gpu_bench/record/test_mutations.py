@@ -83,6 +83,7 @@ def test_a_setting_that_no_machine_could_have_is_refused(name: str, value: float
         (b'{"a": 1, "a": 2}', "given twice"),
         (b'{"a": "\\u001b[31m"}', "control character"),
         (b'{"a": "\\ud800"}', "control character"),
+        (b'{"\\ud800": 1}', "at '/': the text contains the control character"),
         (b"\xff\xfe", "not valid JSON"),
         (b"[]", "not a JSON object"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "not valid JSON"),
