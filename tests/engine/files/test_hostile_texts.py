@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -284,7 +285,12 @@ def documents_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lengths of the YAML that is given to its reader from now on."""
     lengths: list[int] = []
     yaml = documents._yaml
-    monkeypatch.setattr(documents, "_yaml", lambda text, faults: lengths.append(len(text)) or yaml(text, faults))
+
+    def counted(text: str, faults: list[str]) -> Any:
+        lengths.append(len(text))
+        return yaml(text, faults)
+
+    monkeypatch.setattr(documents, "_yaml", counted)
     return lengths
 
 
