@@ -89,6 +89,8 @@ def _formats(c: Setup) -> Iterator[Change]:
     if c.precision.name == "fp32":
         mixed, lost = f"amp-{short}", "products and most activations in 16 bit"
         yield Change(f"--precision {mixed}", {"precision": mixed} | base, f"Compute in 16 bit ({mixed})", lost)
+    if base.get("base_format") == "fp32":
+        return  # what is frozen would stay FP32, and the products with it
     title = f"Keep weights and states in 16 bit ({short})"
     yield Change(f"--precision {short}", {"precision": short} | base, title, LOST, safe=False)
 

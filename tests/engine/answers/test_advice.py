@@ -153,6 +153,13 @@ def test_weights_below_adapters_are_loaded_in_16_bits_before_more_devices_are_ta
     assert not any("the devices" in one.gives_up for one in ways(c))
 
 
+@pytest.mark.parametrize(("base", "offered"), [("fp32", False), ("16-bit", True)])
+def test_weights_in_fp32_below_adapters_are_not_made_16_bits_by_the_precision(base: str, offered: bool) -> None:
+    """They would stay FP32, and the products with them."""
+    c = setup("llama3-8b", "h100-sxm", precision="amp-bf16", method="lora", base_format=base)
+    assert any(one.words.get("precision") == "bf16" for one in changes(c)) is offered
+
+
 def test_what_is_not_accepted_takes_no_place_from_what_is() -> None:
     c = setup("Qwen/Qwen2.5-32B", "h100-sxm", dp=8, zero=3, sequence=4096, checkpointing="full", precision="mixed-bf16")
     told = advice(c, accept=lambda change: "gradients" not in change.option)
