@@ -108,7 +108,7 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
 def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
     """What asks another host, or leads there, without a reader's click."""
     told = attributes.get("http-equiv", "").strip(_BLANKS).lower() if kind == "meta" else ""
-    if told == "x-dns-prefetch-control":
+    if told == "x-dns-prefetch-control" and attributes.get("content", "").strip(_BLANKS).lower() != "off":
         refused = f"{_short(tag)!r} leads to another page before a click: the hosts of links are looked up"
         yield Found(start, tag, "", refused, tag)
     if told == "refresh":

@@ -150,6 +150,7 @@ def test_what_asks_another_host_is_found(html: str) -> None:
     "html",
     [
         '<meta http-equiv="refresh" content="30">',
+        '<meta http-equiv="x-dns-prefetch-control" content="off">',
         '<link rel="canonical" href="https://e.example/"><link rel="license author" href="//e.example/">',
         '<link rel="stylesheet" href="../x.css?a:b"><link rel="icon" href="data:,">',
         '<a href="https://e.example/" rel="preconnect">x</a><iframe src="../x/"></iframe><form action="?a=https://b">',
