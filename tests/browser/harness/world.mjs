@@ -97,12 +97,15 @@ export function factsIn(world, thorough) {
     test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async (context) => {
       const { browser } = world();
       try {
-        await attempt().catch((error) => {
+        /** @param {unknown} error */
+        const again = (error) => {
           if (!(error instanceof BrowserCrash)) throw error;
-          // Chromium 150 crashes now and then, mostly under many calls of its debugging protocol.
+          // Chromium 150 crashes now and then, mostly under many calls of its debugging protocol, and beside other work
+          // twice in a row. A page that crashes it each time fails all the same.
           context.diagnostic(`${browser.engine} crashed (${error.message}); the test begins once more`);
           return attempt();
-        });
+        };
+        await attempt().catch(again).catch(again);
       } catch (error) {
         await keepEvidence(browser, fact);
         throw error;
