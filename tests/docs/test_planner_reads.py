@@ -72,6 +72,22 @@ def test_a_reference_model_and_the_pairs_of_dpo_have_their_numbers() -> None:
     assert "reference" not in other
 
 
+@pytest.mark.parametrize(("stage", "method", "waits"), [("dpo", "full", True), ("kto", "full", True),
+                                                        ("dpo", "lora", False), ("sft", "full", False)])  # fmt: skip
+def test_a_verdict_waits_for_the_reference_model_of_dpo(stage: str, method: str, waits: bool) -> None:
+    """Its bytes are not counted: nothing is said to fit until it is moved or the reader says that it needs none."""
+    text = f"model_name_or_path: {LLAMA}\nstage: {stage}\nfinetuning_type: {method}\ncutoff_len: 512\nbf16: true\n"
+    state = at(gpu="h200")
+    stood = State("plan", {**state.controls, **read([text], state).controls, "gpus": 8, "zero": 2})
+    view = ACT.compute(stood)
+    assert (view.readings["Verdict"] == "Without the reference model") is waits
+    assert (f"{2 * model(LLAMA).parameters / GB:,.1f} GB more" in (view.success.what if view.success else "")) is waits
+    if waits:
+        said = next(tip for tip in suggest(stood) if tip.title.startswith("My reference model"))
+        after = ACT.compute(State("plan", {**stood.controls, **said.controls}))
+        assert after.readings["Verdict"] in ("Fits", "Uncertain")
+
+
 def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:
     """No control has them: the plan counts them all the same, with the cards in all, and says what they hold."""
     run = (

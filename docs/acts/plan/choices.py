@@ -82,7 +82,7 @@ MEASURED = frozenset((
     "in_use", "samples_per_step",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
-LEFT = ("model", "zero")
+LEFT = ("model", "zero", "method")
 """Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
 NAMED, BY = "named", "by"
 """Beside them: the engine's name of a model that a file names and whose sizes are others, and the kind of that file."""

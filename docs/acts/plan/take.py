@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from explorable import live
-from ironlaw import GB, GIB, accelerator, model
+from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
 from ironlaw.files.facts import AUTO, FAR, Facts
 from ironlaw.files.words import joined, words_of
@@ -19,7 +19,7 @@ from ironlaw.models.published import essentials, published
 
 from .choices import CONTROLS, FOLLOW, KEPT, LEAN, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
 from .choices import words_of as chosen
-from .left import noted, other_model
+from .left import REFERRING, noted, other_model, reference
 from .measured import told as measured_words
 from .pasted import PLAIN, labeled, latest, replaced, standing
 
@@ -146,17 +146,15 @@ def _tokens(steps: int | None, at: Mapping[str, live.Value], said: list[str]) ->
 
 def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
     """Sentences on what DPO and KTO have beside the trained model: a frozen one, and pairs of sequences."""
-    if facts.stage not in ("dpo", "kto"):
+    if facts.stage not in REFERRING:
         return []
     pairs = [PAIRS.format(at["batch"], 2 * int(at["batch"]))] if facts.stage == "dpo" else []
     if at["method"] != "full":
         return [*pairs, "The reference model is the trained one without its adapters: it takes no more memory."]
-    found = model_of(str(at["model"]), str(at["config"]))
-    size = 2 * (model(found) if isinstance(found, str) else found).parameters / GB
     return [
         *pairs,
-        f"The frozen reference model takes {size:,.1f} GB more of every card in 16 bits, which only ZeRO 3 divides; "
-        "none with TRL's precompute_ref_log_probs.",
+        f"The frozen reference model takes {reference(at):,.1f} GB more of every card in 16 bits, which only "
+        "ZeRO 3 divides; none with TRL's precompute_ref_log_probs.",
     ]
 
 
