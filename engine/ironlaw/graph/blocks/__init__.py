@@ -143,9 +143,7 @@ def _attend(m: Transformer, layer: Layer, kernel: AttentionKernel, dropout: Rati
     if isinstance(a, Attention):
         return lambda tape, x: torch_llama.attention(tape, x, m, a, kernel, dropout, layer.norm)
     if isinstance(a, LatentAttention):
-        from ironlaw.graph.blocks import torch_latent
-
-        return lambda tape, x: torch_latent.attention(tape, x, m, a, kernel, dropout, layer.norm)
+        return lambda tape, x: torch_llama.latent_attention(tape, x, m, a, kernel, dropout, layer.norm)
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Llama and Qwen2 in eager PyTorch, as Hugging Face transformers 5 writes them (`models/llama/modeling_llama.py`).
+"""Llama, Qwen2 and DeepSeek in eager PyTorch, as Hugging Face transformers 5 writes them (`modeling_llama.py`).
 
 Much of what is kept comes from how the code is written: RMSNorm works in fp32 and keeps both its input and its
 normalized value; under autocast the rotary tables are fp32, so rotated queries and keys are too, and every projection
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from ironlaw.core.sizes import TOKENS
 from ironlaw.core.units import Ratio
-from ironlaw.graph.blocks.attention import fused, hugging_face_eager
-from ironlaw.graph.blocks.parts import merged_projection, norm, rotate
+from ironlaw.graph.blocks.attention import fallback, fused, hugging_face_eager
+from ironlaw.graph.blocks.parts import merged_projection, norm, rotate, turn
 from ironlaw.graph.ir import Value
 from ironlaw.graph.tape import Tape
-from ironlaw.models.layers import Attention, FeedForward, Norm
+from ironlaw.models.layers import Attention, FeedForward, LatentAttention, Norm
 from ironlaw.models.transformer import Transformer
 
 
@@ -72,3 +72,50 @@ def hidden(tape: Tape, x: Value, m: Transformer, part: FeedForward, name: str) -
         gate = tape.nonlinearity(f"{name}.{part.activation}", gate, part.activation)
         up = tape.linear(f"{name}.up_proj", x, m.hidden, part.width, bias=part.bias)
     return tape.multiply(f"{name}.gated", gate, up)
+
+
+def latent_attention(
+    tape: Tape, x: Value, m: Transformer, a: LatentAttention, kernel: str, dropout: Ratio, norms: Norm
+) -> Value:
+    """Latent attention, as DeepSeek V2 and V3 have it.
+
+    Queries go through a narrow latent or come from one matrix; keys and values are made from one latent that is normed.
+    A part of each head is rotated; the key's is computed once for all heads and copied into each.
+    """
+    q = _latent_queries(tape, x, m, a, norms)
+    parts = (("plain", TOKENS * (a.heads * a.plain_size)), ("turned", TOKENS * (a.heads * a.rotated)))
+    q_plain, q_turned = tape.split("attn.q_split", q, parts)
+    both = tape.linear("attn.kv_a_proj", x, m.hidden, a.rank + a.rotated, bias=a.bias)
+    latent, k_turned = tape.split(
+        "attn.kv_a_split", both, (("latent", TOKENS * a.rank), ("turned", TOKENS * a.rotated))
+    )
+    latent = norm(tape, "attn.kv_a_norm", latent, norms, a.rank)
+    q_turned = turn(tape, "attn.q_rope", q_turned, q_turned.size, a.tables)
+    k_turned = turn(tape, "attn.k_rope", k_turned, k_turned.size, a.tables)
+    q = tape.join("attn.queries", (q_plain, q_turned), q.size)
+    made = tape.linear("attn.kv_b_proj", latent, a.rank, a.heads * (a.plain_size + a.value_size), bias=False)
+    k_plain, v = tape.split(
+        "attn.kv_b_split",
+        made,
+        (("plain", TOKENS * (a.heads * a.plain_size)), ("values", TOKENS * (a.heads * a.value_size))),
+    )
+    # Written into an empty tensor of the latent's format, so that keys keep it whatever the rotated part has.
+    k = tape.operation("attn.keys", "copy", (k_plain, k_turned), q.size, made.dtype)
+    y = _latent_core(tape, q, k, v, a, kernel, dropout)
+    return tape.linear("attn.o_proj", y, a.heads * a.value_size, m.hidden, bias=a.bias)
+
+
+def _latent_core(tape: Tape, q: Value, k: Value, v: Value, a: LatentAttention, kernel: str, dropout: Ratio) -> Value:
+    if kernel != "flash":
+        return hugging_face_eager(tape, "attn.core", q, k, v, a, dropout)
+    if tape.backend.name == "cpu" and a.head_size != a.value_size:  # its kernel takes heads of one size only
+        return fallback(tape, "attn.core", q, k, v, a, dropout)
+    return tape.copy("attn.core.joined", fused(tape, "attn.core", q, k, v, a, dropout))
+
+
+def _latent_queries(tape: Tape, x: Value, m: Transformer, a: LatentAttention, norms: Norm) -> Value:
+    if not a.query_rank:
+        return tape.linear("attn.q_proj", x, m.hidden, a.query_width, bias=False)
+    narrow = tape.linear("attn.q_a_proj", x, m.hidden, a.query_rank, bias=a.bias)
+    narrow = norm(tape, "attn.q_a_norm", narrow, norms, a.query_rank)
+    return tape.linear("attn.q_b_proj", narrow, a.query_rank, a.query_width, bias=False)
