@@ -179,7 +179,7 @@ def _fault(text: str, mapping: _Mapping) -> str:
 
 
 def _is_part(text: str, mapping: _Mapping) -> bool:
-    if command_line.is_command(text):
+    if command_line.is_command(text) or messages.is_nvidia_smi(text) or values.hub_name(text):
         return True
     try:
         document = mapping(text)[0]

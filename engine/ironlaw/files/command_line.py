@@ -17,11 +17,17 @@ from ironlaw.files import cluster_files, nano_gpt, trainers, values
 from ironlaw.files.facts import DIVIDES, Facts, Reading
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
-_STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
+_BEFORE = rf"(?:nohup|time|sudo|env|(?:uv|poetry)\s+run|srun(?:\s+-\S+(?:\s+(?!-|(?:{_PROGRAMS})\s)\S+)?)*)\s+"
+"""Programs that start another, the scheduler with its options."""
+_STARTS = re.compile(rf"\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+|{_BEFORE})*(?:{_PROGRAMS})\s")
+_PROMPT = re.compile(
+    r"\A(?:\([\w. -]+\)\s*)?(?:[\w.-]+@[^\s$#%]+(?:\s[^\s$#%]+)?\s?[$#%]|\[[^]\n]+]\s?[$#%]|PS[^>\n]*>|[$>%!+])\s*"
+)
+"""What a shell or a notebook writes before a command, or in front of each when it traces them."""
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
-_NODES = ("nnodes", "num_nodes", "num_machines")
+_NODES = ("nnodes", "num_nodes", "num_machines", "nodes", "N")
 _COMMENTS = re.compile(r"\A\s*(#.*\n\s*)*")
-_GOES_ON = re.compile(r"\\\s*\n")
+_GOES_ON = re.compile(r"[\\`][ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
 MOST_TOLD = 4
@@ -100,8 +106,8 @@ def is_command(text: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """The command without the lines of comment before it."""
-    return _GOES_ON.sub(" ", _COMMENTS.sub("", text.strip()))
+    """The command without the lines of comment and the prompt before it."""
+    return _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip())))
 
 
 def options(text: str) -> dict[str, str]:
@@ -193,8 +199,11 @@ def read(text: str) -> Reading:
 
 def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     """What the program says that starts the processes: how many, and with accelerate what they divide."""
-    per_node = next((given[name] for name in _PROCESSES if name in given), None)
-    nodes = _nodes(next((given[name] for name in _NODES if name in given), None))
+    # Each is looked up, so that none is told as not understood.
+    per_node, nodes = (
+        next(iter([given[one] for one in names if one in given]), None) for names in (_PROCESSES, _NODES)
+    )
+    nodes = _nodes(nodes)
     if per_node is None and (slots := re.fullmatch(r"[\w.-]+:(\d+(?:,\d+)*)", str(given.get("include", "")))):
         per_node = slots[1].count(",") + 1  # the cards of one machine, which DeepSpeed's launcher is told by number
     here = None if per_node in ("gpu", "auto") else values.count("nproc-per-node", per_node)

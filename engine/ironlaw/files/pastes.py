@@ -8,15 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ironlaw.core.units import Count
-from ironlaw.files import command_line, documents
+from ironlaw.files import command_line, documents, values
 from ironlaw.files.documents import is_too_deep
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(\s|$)")
-_BEGINS = re.compile(r"\s*[A-Za-z_]")
-"""Lines with which a YAML or a command can begin."""
+_BEGINS = re.compile(r"\s*[A-Za-z_(\[$>%!+|]")
+"""Lines with which a YAML, a command or a table can begin."""
 _FAILURE = re.compile(r"\w*(Error|Exception|Warning):|.*out of memory")
-_WITHIN = re.compile(r"\s+\S|-\s|#|\s*$")
-"""Lines that go on with a YAML: indented ones, items of a list, comments, empty ones."""
+_WITHIN = re.compile(r"\s+(?!\d+%\|)\S|-\s|#|\s*$")
+"""Lines that go on with a YAML: indented ones but a progress bar, items of a list, comments, empty ones."""
+_RULE = re.compile(r"\+[-=]{9}|\| NVIDIA-SMI ")
+"""The first line of a table of `nvidia-smi`."""
+_ROW = re.compile(r"[+|]|\s*$")
+_ASKED = re.compile(r".*\bnvidia-smi\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} ")
+"""What stands above that table: the command, the date."""
 _SAYS = re.compile(r"\s*(?!#|```|---)\S")
 """A line with more than a fence, a separator, a comment."""
 _DASHES = re.compile(r"(?<=^---\n)|(?<=^---\r\n)", re.MULTILINE)
@@ -95,6 +100,8 @@ def _parts(text: str) -> list[tuple[str, bool]]:
         elif not brace and _BEGINS.match(lines[at]):
             end = _end(lines, at)
         if end > at:
+            while after < at and _ASKED.match(lines[at - 1]):
+                at -= 1
             parts += [("".join(lines[after:at]), False)] if at > after else []
             parts.append(("".join(lines[at:end]), True))
             after = end
@@ -116,12 +123,16 @@ def _json_end(lines: list[str], at: int) -> int:
 
 
 def _end(lines: list[str], at: int) -> int:
-    """Behind the command or YAML that begins at a line; the line itself where none does."""
+    """Behind the command, YAML, name or table that begins at a line; the line itself where none does."""
     end, keys = at, 0
     if command_line.is_command(lines[at]):
-        while end < len(lines) - 1 and lines[end].rstrip().endswith("\\"):
+        while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", "`")):
             end += 1
         return end + 1
+    if (name := values.hub_name(lines[at])) and values.model(name):
+        return at + 1
+    if _RULE.match(lines[at]):
+        return next((after for after in range(at, len(lines)) if not _ROW.match(lines[after])), len(lines))
     while end < len(lines) and not _FAILURE.match(lines[end]) and not command_line.is_command(lines[end]):
         if _KEY.match(lines[end]):
             keys += 1

@@ -163,7 +163,10 @@ def joined(readings: Iterable[Reading]) -> Joined:
     read = sorted(files, key=lambda reading: reading.kind == "command")
     # nanoGPT's options override its file.
     told = {name for one in read if one.kind == "command" for name in one.facts.said().keys() - one.silent}
-    own = [one.facts.without({*one.silent, *(told if one.kind == "nanoGPT" else ())}) for one in read]
+    # A table has the cards of one machine at one moment, and not those that another file starts.
+    started = {"devices"} if any(one.facts.devices and one.kind != "nvidia-smi" for one in read) else set()
+    lower = {"nanoGPT": told, "nvidia-smi": started}
+    own = [one.facts.without({*one.silent, *lower.get(one.kind, ())}) for one in read]
     said = reduce(Facts.joined, own, Facts())
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
     if facts.devices is None and said.micro_batch and said.accumulate and said.global_batch:

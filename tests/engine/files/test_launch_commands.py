@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from ironlaw.files import read
-from tests.engine.files.texts import said
+from ironlaw.core.errors import EngineError
+from ironlaw.files import parts, read
+from ironlaw.files.words import joined
+from tests.engine.files.texts import SMI, said
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,44 @@ LLAMA, QWEN = "meta-llama/Meta-Llama-3-8B", "Qwen/Qwen2.5-0.5B"
 )  # fmt: skip
 def test_a_command_is_read_with_the_options_and_the_defaults_of_its_script(command: str, facts: dict[str, Any]) -> None:
     assert said(command).items() >= facts.items()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "$ ", "% ", "(venv) $ ", "(base) me@mac runs % ", "(venv) me@box:~/runs$ ", "[root@node-1 runs]# ",
+        "root@f3a:/workspace# ", "PS C:\\my runs> ", "PS> ", "> ", "+ ", "!", "nohup ", "uv run ", "time ",
+        "srun --exclusive -p long ", "$ CUDA_VISIBLE_DEVICES=0,1 srun -n 1 nohup ", "# two cards\n$ ",
+    ],
+)  # fmt: skip
+def test_a_command_is_read_behind_a_prompt_and_the_programs_that_start_it(before: str) -> None:
+    command = "torchrun --nproc-per-node 2 run.py --model_name_or_path gpt2 --bf16\n"
+    assert read(before + command).facts == read(command).facts
+
+
+@pytest.mark.parametrize("text", ["- python train.py\n", "# torchrun train.py\n", "see python train.py\n", "$ ls\n"])
+def test_a_line_about_a_command_is_none(text: str) -> None:
+    with pytest.raises(EngineError, match="of no known kind"):
+        read(text)
+
+
+def test_a_command_goes_on_behind_the_mark_of_its_shell() -> None:
+    for mark in ("\\\n", "\\\n> ", "`\n  ", "\\ \r\n"):
+        ((_, reading),) = parts(f"$ torchrun {mark}--nproc-per-node 8 {mark}train.py\n")
+        assert reading.facts.devices == 8
+
+
+def test_the_scheduler_says_how_many_machines_and_the_cards_of_each() -> None:
+    assert read("srun --nodes=2 --gpus-per-node 8 python train.py").facts.devices == 16
+    inside = read("srun -N 2 --gpus-per-node=4 torchrun --nnodes 2 --nproc-per-node 8 train.py")
+    assert inside.facts.devices == 16
+    assert not any("gpus_per_node" in line for line in inside.missing)
+
+
+def test_a_command_counts_before_the_table_of_one_machine() -> None:
+    table = read(SMI)
+    assert joined((table,)).facts.devices == table.facts.devices != 16
+    assert joined((table, read("torchrun --nnodes 2 --nproc-per-node 8 train.py"))).facts.devices == 16
 
 
 def test_what_a_command_leaves_open_is_known_as_such() -> None:

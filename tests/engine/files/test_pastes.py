@@ -89,6 +89,12 @@ OUT_OF_MEMORY = """Traceback (most recent call last):
 RuntimeError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB.
 """
 
+NEEDS = """Estimated memory needed for params, optim states and gradients for a:
+HW: Setup with 1 node, 8 GPUs per node.
+SW: Model with 8030M total params.
+  per CPU  |  per GPU |   Options
+  201.91GB |  14.96GB | offload_optimizer=cpu"""
+
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
@@ -102,10 +108,16 @@ RuntimeError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total 
         (f"# mine\n\n{AXOLOTL_QLORA}", ["axolotl"]),
         (OUT_OF_MEMORY, ["out of memory"]),
         (OUT_OF_MEMORY + "colour: red\nsize: 3\n", ["out of memory"]),
-        (f"Qwen/Qwen2.5-7B\n---\n{LOGS['nanoGPT']}\n---\n{SMI}", ["name", "log", "nvidia-smi"]),
+        (f"Qwen/Qwen2.5-7B\n---\n{LOGS['nanoGPT']}\n---\n{SMI}", ["log", "name", "nvidia-smi"]),
         (f"gpt2\n---\n{AXOLOTL_QLORA}", ["name", "axolotl"]),
+        (f"{AXOLOTL_QLORA}\n 12%|#2   | 120/1000 [04:00<29:20,  2.00s/it]\n", ["log", "axolotl"]),
+        (f"Qwen/Qwen2.5-7B\n{OUT_OF_MEMORY}", ["out of memory", "name"]),
+        (f"$ nvidia-smi\nSat Nov 29 10:00:00 2026  \n{SMI}{OUT_OF_MEMORY}", ["out of memory", "nvidia-smi"]),
+        (f"{NEEDS}\n{SMI}", ["DeepSpeed's table", "nvidia-smi"]),
+        (f"{AXOLOTL_QLORA}$ torchrun --nproc-per-node 8 train.py\n{OUT_OF_MEMORY}",
+         ["out of memory", "axolotl", "command"]),
     ],
-    ids=range(10),
+    ids=range(15),
 )  # fmt: skip
 def test_every_part_of_a_paste_is_read_or_said_not_to_be(text: str, kinds: list[str]) -> None:
     found = parts(text)
