@@ -24,8 +24,8 @@ COMMANDS = {
     "audit": "a checkpoint's tensors against a model, by the headers of its files",
     "list": "models, gpus, optimizers, precisions and links by name",
 }
-VARIED = ("compare", "sweep")
-"""Commands that share a file."""
+SHARED = {"compare": "varied", "sweep": "varied", "explain": "estimate"}
+"""Commands that share a file, by name."""
 HELP = ("-h", "--help")
 STOPPED = 130
 """The exit code of what is stopped from the keyboard, as shells count."""
@@ -87,7 +87,7 @@ def _run(words: list[str]) -> int:
         raise UsageError(
             f"{what} {quoted(command)} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
         )
-    file, name = ("varied", command) if command in VARIED else (command, "run")
+    file, name = (SHARED[command], command) if command in SHARED else (command, "run")
     code: int = getattr(import_module(f"ironlaw.cli.{file}"), name)(rest)
     return code
 
