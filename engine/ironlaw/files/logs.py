@@ -27,6 +27,15 @@ _TITAN = re.compile(
     rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
 )
 """A line from its start, each part where it first stands: what follows is not looked for from elsewhere."""
+_TITAN_BEGINS = re.compile(r"Trainer is initialized with (.*)")
+_TITAN_SAYS = {
+    "local batch size": "micro_batch", "global batch size": "global_batch", "sequence length": "sequence",
+    "gradient accumulation steps": "accumulate", "total steps": "steps",
+}  # fmt: skip
+"""What torchtitan calls a fact as it begins."""
+_TITAN_MODEL = re.compile(r"\bModel (\w+ \w+) \S{0,9}size: [\d,]+ total")
+_TITAN_MESH = re.compile(r"device mesh with parallelism:((?: \w+=\d+,?)+)")
+_TITAN_GROUPS = {"pp": "pipeline", "cp": "context", "tp": "tensor"}
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
 _MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
@@ -114,16 +123,37 @@ def _torchtitan(text: str) -> Reading | None:
     if not lines:
         return None
     memory, speed, share = zip(*lines, strict=True)
-    return _log(
-        Observed(
-            program="torchtitan",
-            tokens_per_s_device=_settled(speed),
-            mfu=_share(share),
-            # It prints what PyTorch reserved at the fullest moment.
-            reserved=round(max(_numbers(memory)) * GIB) or None,
-            lines=len(lines),
-        )
+    measured = Observed(
+        program="torchtitan",
+        tokens_per_s_device=_settled(speed),
+        mfu=_share(share),
+        # It prints what PyTorch reserved at the fullest moment.
+        reserved=round(max(_numbers(memory)) * GIB) or None,
+        lines=len(lines),
     )
+    named = _TITAN_MODEL.findall(text)[-1:]
+    reading = replace(_log(measured, _titan(text, named)), called="".join(named))
+    selective = ("Its selective recomputation is not counted.",) if "Applied selective activ" in text else ()
+    return replace(reading, silent=frozenset(("weights", "compute")) & reading.facts.said().keys(), missing=selective)
+
+
+def _titan(text: str, named: list[str]) -> Facts:
+    """The sizes that torchtitan prints as it begins; formats as it has them by default."""
+    begins, meshes = _TITAN_BEGINS.findall(text), _TITAN_MESH.findall(text)
+    said = re.findall(r"([a-z ]+)[ :]+(\d+)", begins[-1]) if begins else ()
+    found: dict[str, Any] = {
+        _TITAN_SAYS[name.strip()]: values.count(name, size) for name, size in said if name.strip() in _TITAN_SAYS
+    }
+    if meshes:
+        sizes = {name: int(size) for name, size in re.findall(r"(\w+)=(\d{1,6})(?!\d)", meshes[-1])}
+        found |= {fact: sizes.get(name) or None for name, fact in {**_TITAN_GROUPS, "ep": "expert"}.items()}
+        found["devices"] = math.prod(sizes.get(name) or 1 for name in ("dp_replicate", "dp_shard", *_TITAN_GROUPS))
+        found |= {"runtime": "fsdp", "zero": 3} if sizes.get("dp_shard", 1) > 1 else {}
+    if found:
+        found |= {"method": "full", "stage": "pretrain", "weights": "fp32", "compute": "bf16"}
+    if "Applied full activation checkpointing" in text:
+        found["checkpointing"] = True
+    return Facts(model=values.model("".join(named).replace(" ", "-")), **found)
 
 
 def _megatron(text: str) -> Reading | None:

@@ -147,7 +147,7 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
         "config.json": known,
         "DeepSpeed file": facts.runtime == "deepspeed",
         "accelerate's file": "accelerate" in kinds,
-        "script's": bool(kinds & {*trainers.KINDS, "nanoGPT"}),
+        "script's": bool(kinds & {*trainers.KINDS, "nanoGPT"}) or ("log" in kinds and facts.sequence is not None),
     }
     return not line.startswith(UNREAD) and any(there and about in line for about, there in answers.items())
 
@@ -163,9 +163,13 @@ def joined(readings: Iterable[Reading]) -> Joined:
     read = sorted(files, key=lambda reading: reading.kind == "command")
     # nanoGPT's options override its file.
     told = {name for one in read if one.kind == "command" for name in one.facts.said().keys() - one.silent}
-    # A table has the cards of one machine at one moment, and not those that another file starts.
-    started = {"devices"} if any(one.facts.devices and one.kind != "nvidia-smi" for one in read) else set()
-    lower = {"nanoGPT": told, "nvidia-smi": started}
+    # A log has the cards that ran, a command those that it starts, a table those of one machine at one moment.
+    counted = {one.kind for one in read if one.facts.devices}
+    lower = {
+        "nanoGPT": told,
+        "nvidia-smi": {"devices"} if counted > {"nvidia-smi"} else set(),
+        "command": {"devices", "nodes"} if "log" in counted else set(),
+    }
     own = [one.facts.without({*one.silent, *lower.get(one.kind, ())}) for one in read]
     said = reduce(Facts.joined, own, Facts())
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)

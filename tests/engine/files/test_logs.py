@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ironlaw.files import Facts, read
-from ironlaw.files.words import words_of
+from ironlaw.files import Facts, parts, read
+from ironlaw.files.words import joined, words_of
 from tests.engine.files.texts import GIB, LOGS, MIB, said
 
 MEASURED: dict[str, dict[str, Any]] = {
@@ -45,6 +45,31 @@ def test_thousands_are_read_with_commas_and_with_a_k(line: str, step: float, spe
     assert measured is not None
     assert measured.step_s == pytest.approx(step)
     assert measured.tokens_per_s == pytest.approx(speed)
+
+
+def test_what_torchtitan_prints_as_it_begins_is_its_setup() -> None:
+    # pytorch/torchtitan: what `train.py`, `ParallelDims` and the parallelizers print.
+    log = """\
++ torchrun --nproc_per_node=8 --role rank --tee 3 -m torchtitan.train --job.config_file ./llama3_8b.toml
+[rank0]:[titan] INFO - Building device mesh with parallelism: pp=2, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=1
+[rank0]:[titan] INFO - Model llama3 8B size: 8,030,261,248 total parameters
+[rank0]:[titan] INFO - Applied full activation checkpointing to the model
+[rank0]:[titan] INFO - Trainer is initialized with local batch size 4, global batch size 32, \
+gradient accumulation steps 2, sequence length 12288, total steps 3000 (warmup 600)
+[rank0]:[titan] INFO - step: 10  loss:  9.9834  grad_norm:  4.4551  memory: 66.01GiB(83.03%)  tps: 6,260  \
+tflops: 295.72  mfu: 29.90%
+"""
+    both = [reading for _, reading in parts(log)]
+    assert [one.kind for one in both] == ["log", "command"]
+    facts = joined(both).facts  # of the command's 8 devices the log's 16 are left
+    assert facts.devices == 16
+    assert (facts.micro_batch, facts.global_batch, facts.accumulate, facts.sequence, facts.steps) == (
+        4, 32, 2, 12288, 3000,
+    )  # fmt: skip
+    assert (facts.pipeline, facts.tensor, facts.context, facts.expert, facts.zero) == (2, 2, 1, 1, 3)
+    assert (facts.model, facts.method, facts.checkpointing) == ("llama3-8b", "full", True)
+    understood = words_of(both, {"gpu": "h100-sxm"})
+    assert not any("script's" in line for line in understood.missing)
 
 
 def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
