@@ -65,7 +65,8 @@ def test_a_reference_model_and_the_pairs_of_dpo_have_their_numbers() -> None:
         " ".join(read([text.format(*words)], START).said)
         for words in (("dpo", "full"), ("dpo", "lora"), ("sft", "full"))
     )
-    assert f"reference model takes {2 * model(LLAMA).parameters / GB:,.1f} GB more" in whole
+    short = 2 * model(LLAMA).parameters / GB
+    assert f"reference model takes {short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32) GB more" in whole
     assert "without its adapters: it takes no more memory" in adapted
     assert "8 at a time are 16 sequences" in whole
     assert "8 at a time are 16 sequences" in adapted
@@ -81,7 +82,8 @@ def test_a_verdict_waits_for_the_reference_model_of_dpo(stage: str, method: str,
     stood = State("plan", {**state.controls, **read([text], state).controls, "gpus": 8, "zero": 2})
     view = ACT.compute(stood)
     assert (view.readings["Verdict"] == "Without the reference model") is waits
-    assert (f"{2 * model(LLAMA).parameters / GB:,.1f} GB more" in (view.success.what if view.success else "")) is waits
+    short = f"{2 * model(LLAMA).parameters / GB:,.1f} (in 16 bits)"
+    assert (short in (view.success.what if view.success else "")) is waits
     if waits:
         said = next(tip for tip in suggest(stood) if tip.title.startswith("My reference model"))
         after = ACT.compute(State("plan", {**stood.controls, **said.controls}))

@@ -39,8 +39,7 @@ def other_model(readings: Sequence[Reading], stands: str | Transformer | None) -
     if stands is None or reading is None or reading.facts.model is None:
         return {}
     sizes, named = (
-        (one.layers, one.hidden, one.ffn, one.kv_heads)
-        for one in (model(stands) if isinstance(stands, str) else stands, model(reading.facts.model))
+        (one.layers, one.hidden, one.ffn, one.kv_heads) for one in map(_sizes, (stands, reading.facts.model))
     )
     return {} if sizes == named else {NAMED: reading.facts.model, BY: reading.kind}
 
@@ -95,10 +94,14 @@ def _standing(state: live.State) -> str:
     return "the one you pasted" if model == PASTED else str(model_of(str(model), ""))
 
 
-def reference(at: Mapping[str, live.Value]) -> float:
-    """GB of a frozen model of the trained one's size in 16 bits."""
-    found = model_of(str(at["model"]), str(at["config"]))
-    return 2 * (model(found) if isinstance(found, str) else found).parameters / GB
+def reference(at: Mapping[str, live.Value]) -> str:
+    """GB of a frozen model of the trained one's size, which has the format in which a program loads it."""
+    short = 2 * _sizes(model_of(str(at["model"]), str(at["config"]))).parameters / GB
+    return f"{short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32)"
+
+
+def _sizes(named: str | Transformer) -> Transformer:
+    return model(named) if isinstance(named, str) else named
 
 
 def _source(state: live.State) -> str:
@@ -126,7 +129,7 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         "zero": f"The file that says what cards divide is named and not here: counted {'with' if zero else 'without'} "
         f"ZeRO{f' {zero}' if zero else ''}. Add it.",
         "method": "DPO and KTO keep a frozen reference model, which is not counted: "
-        f"{reference(state.controls):,.1f} GB more of every card in 16 bits, where ZeRO 3 does not divide it.",
+        f"{reference(state.controls)} GB more of every card, where ZeRO 3 does not divide it.",
     }
     note = _read(state)
     title = TITLES[names[0]]

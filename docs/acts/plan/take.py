@@ -153,8 +153,8 @@ def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
         return [*pairs, "The reference model is the trained one without its adapters: it takes no more memory."]
     return [
         *pairs,
-        f"The frozen reference model takes {reference(at):,.1f} GB more of every card in 16 bits, which only "
-        "ZeRO 3 divides; none with TRL's precompute_ref_log_probs.",
+        f"The frozen reference model takes {reference(at)} GB more of every card, which only ZeRO 3 divides; none with "
+        "TRL's precompute_ref_log_probs.",
     ]
 
 
