@@ -10,12 +10,13 @@ from .shared import number
 
 WHOLE = 100
 """Rates from here on are shown without digits behind the point."""
-GAINS = {"nothing": (0.0, 1.05), "some": (1.05, 1.6), "twice": (1.6, float("inf"))}
+GAINS = {"nothing": (0.0, 1.05), "some": (1.05, 1.6), "most": (1.6, 1.95), "twice": (1.95, float("inf"))}
 """What twice the devices are worth: from, to."""
 LABELS = {
     "nothing": "hardly faster: by less than 5 %",
     "some": "somewhat faster: by 5 to 60 %",
-    "twice": "nearly twice as fast, or more: by 60 % or more",
+    "most": "much faster: by 60 to 95 %",
+    "twice": "twice as fast, or more: by 95 % or more",
 }
 WHY = {
     "data": "Preparing samples: it is the longest pole when the stages behind it wait for samples.",

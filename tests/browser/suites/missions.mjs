@@ -47,7 +47,7 @@ const PLAYS = {
     told: /1\.\d+ times as fast.*You said 2/,
     moves: [slide("devices", 6), choice("every", "800"), slide("workers", -2)],
     reflection: "pole",
-    answers: { "The longest pole": "GPUs", "Twice the devices": "nearly twice" },
+    answers: { "The longest pole": "GPUs", "Twice the devices": "much faster" },
   },
   "mobile 2": {
     page: "missions/mobile-race/",
@@ -63,7 +63,7 @@ const PLAYS = {
     told: /1\.\d+ times as fast.*You said 1/,
     moves: [slide("workers", 1), slide("devices", 1), choice("augmentation", "Noise"), choice("windows", "8")],
     reflection: "pole",
-    answers: { "The longest pole": "Core", "Twice the devices": "nearly twice" },
+    answers: { "The longest pole": "Core", "Twice the devices": "much faster" },
   },
   "edge 3": {
     page: "missions/edge-wall/",
