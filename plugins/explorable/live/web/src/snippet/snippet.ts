@@ -250,7 +250,8 @@ class SnippetPart implements Part {
 
   #finish(program: Snippet, outcome: Outcome, silent: boolean): void {
     this.#run = null;
-    delete this.#host.dataset.stale;
+    // Where a stopped run has written nothing, what stands there is still an older run's.
+    if (outcome.kind !== "stopped" || !silent) delete this.#host.dataset.stale;
     const output = silent ? "" : (slot(this.#host, "output").textContent ?? "");
     if (outcome.kind === "stopped") {
       if (!silent) writeOutput(this.#host, { ...NO_OUTPUT, output });
@@ -305,6 +306,7 @@ class SnippetPart implements Part {
       editor.markLine(null);
     });
     writeOutput(this.#host, this.#bakedOutput);
+    delete this.#host.dataset.stale;
     this.#become("static");
     slot(this.#host, "announce").textContent = "Reset to the code of the page.";
   }
