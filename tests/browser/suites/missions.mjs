@@ -63,7 +63,7 @@ const PLAYS = {
     told: /1\.\d+ times as fast.*You said 1/,
     moves: [slide("workers", 1), slide("devices", 1), choice("augmentation", "Noise"), choice("windows", "8")],
     reflection: "pole",
-    answers: { "The longest pole": "Core", "Twice the devices": "much faster" },
+    answers: { "The longest pole": "Core", "Twice the devices": "twice as fast" },
   },
   "edge 3": {
     page: "missions/edge-wall/",
