@@ -307,6 +307,8 @@ def from_module(name: str, root: Path) -> Book:
     Raises:
         LookupError: There is no such module, or it holds no book.
     """
+    if not all(map(str.isidentifier, name.split("."))):
+        raise LookupError(f"book: {name!r} is not the name of a module")
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     try:

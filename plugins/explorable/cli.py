@@ -58,6 +58,8 @@ def prepare_site(file: Path | None) -> int:
         found = config.Configuration(file) if file else config.of(Path())
         if found is None:
             raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")
+        if not found.docs.is_dir():
+            raise UnbuildableError(f"{found.file}: docs_dir: {found.docs} is no folder")
         with Said() as said:
             pages = prepare(found)
     except UnbuildableError as error:

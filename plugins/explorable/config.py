@@ -15,6 +15,12 @@ from explorable.shared.errors import UnbuildableError
 
 FILES = ("zensical.toml", "mkdocs.yml")
 """In this order Zensical looks for its own."""
+_NAMES, _LIST = "names with values", "a list"
+_SHAPES: Mapping[str, Mapping[type, str]] = {
+    "plugins": {list: _LIST, dict: _NAMES}, "markdown_extensions": {list: _LIST, dict: _NAMES}, "nav": {list: _LIST},
+    "extra": {dict: _NAMES},
+}  # fmt: skip
+"""Entry -> what it may be."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,24 @@ class Configuration:
         self.file = file
         self.root = file.resolve().parent
         try:
-            self._told = _read(file.resolve())
+            self._told = _read(file.resolve(), ())
+            self._require_shapes()
+        except RecursionError:
+            raise UnbuildableError(f"{file}: its lists and names lie too deep, or hold themselves") from None
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise UnbuildableError(f"{file}: {' '.join(str(error).split())}") from None
+
+    def _require_shapes(self) -> None:
+        """Raises `ValueError` for an entry of another kind than is read, or a zero byte, which no path may have."""
+        for name, kinds in _SHAPES.items():
+            _require(name, self._told.get(name), kinds)
+        if self.options:
+            _require("the options of explorable", self.options, {dict: _NAMES})
+            if unnamed := [name for name in self.options if not isinstance(name, str)]:
+                raise ValueError(f"an option of explorable is named {unnamed[0]!r}; allowed: a text")
+        if "\\x00" in repr(self._told):
+            raise ValueError("a text has a zero byte; allowed: none")
+        list(self.headings)
 
     def text(self, name: str, default: str = "") -> str:
         """An entry that is a text."""
@@ -93,7 +114,13 @@ def of(folder: Path) -> Configuration | None:
     return next((Configuration(folder / name) for name in FILES if (folder / name).is_file()), None)
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _require(name: str, value: object, kinds: Mapping[type, str]) -> None:
+    if value is not None and not isinstance(value, tuple(kinds)):
+        raise ValueError(f"{name}: {value!r} is not allowed; allowed: {' or '.join(kinds.values())}")
+
+
+def _read(file: Path, under: tuple[Path, ...]) -> dict[str, Any]:
+    """What a file says, and the one that it inherits from; `under` are the files that inherit from it."""
     if file.suffix == ".toml":
         told: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {})
         return told
@@ -102,7 +129,12 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(told, dict):
         raise ValueError("it must consist of names and values")
     parent = told.pop("INHERIT", None)
-    return _merged(_read(file.parent / parent), told) if parent else told
+    if not parent:
+        return told
+    _require("INHERIT", parent, {str: "a path"})
+    if (above := (file.parent / parent).resolve()) in (*under, file):
+        raise ValueError(f"INHERIT: {parent} inherits from itself")
+    return _merged(_read(above, (*under, file)), told)
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,6 +151,8 @@ def _environment(loader: _Loader, node: yaml.Node) -> Any:
     """The first variable that is set, or the last value, its default."""
     if isinstance(node, yaml.SequenceNode):
         given: list[Any] = loader.construct_sequence(node)
+        if not given:
+            raise ValueError("!ENV [] names no variable")
         names, default = given[:-1], given[-1]
     else:
         names, default = [str(node.value)], None
@@ -140,6 +174,7 @@ def _headings(nav: Sequence[Any], section: str) -> Iterator[Heading]:
     for entry in nav:
         for title, to in entry.items() if isinstance(entry, Mapping) else [("", entry)]:
             if not isinstance(to, str):
-                yield from _headings(to, section or str(title))
+                _require("nav", to, {list: _LIST})
+                yield from _headings(to or (), section or str(title))
             elif to.endswith(".md"):
                 yield Heading(to, str(title), section)

@@ -301,6 +301,7 @@ def test_a_change_of_formats_can_be_taken_back(act: LoadedAct, chosen: str) -> N
     [
         {"was": 3}, {"was": {"model": {}}}, {"was": {"cp": {"more": ["", "x"]}}}, {"was": {"cp": {"cp": [1]}}},
         {"was": {"cp": {"cp": [1, "<b>"]}}}, {"was": {"cp": {"update": [1, 2]}}}, {"was": {"cp": [[1, 2]]}},
+        {"cp": 0.5}, {"cp": 0}, {"cp": float("inf")}, {"dropout": float("nan")}, {"node_size": -1}, {"update": ["x"]},
     ],
     ids=str,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from explorable.cli import prepare_site
 from explorable.config import Configuration, Heading, of
 
 YAML = """site_url: !ENV [NO_SUCH, SITE_URL, "http://x/"]
@@ -46,3 +47,38 @@ def test_one_file_may_build_on_another(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text("INHERIT: base.yml\nextra: {b: 3}\n")
     found = Configuration(tmp_path / "mkdocs.yml")
     assert (found.text("site_name"), found.extra) == ("x", {"a": 1, "b": 3})
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("INHERIT: mkdocs.yml", "INHERIT: mkdocs.yml inherits from itself"),
+        ("INHERIT: 5", "INHERIT: 5 is not allowed; allowed: a path"),
+        ("plugins: 3", "plugins: 3 is not allowed; allowed: a list or names with values"),
+        ("plugins: [{explorable: 5}]", "the options of explorable: 5 is not allowed"),
+        ("plugins: [{explorable: {1: 1}}]", "an option of explorable is named 1"),
+        ("a: !ENV []", "!ENV [] names no variable"),
+        ("extra: 5", "extra: 5 is not allowed; allowed: names with values"),
+        ("nav: 5", "nav: 5 is not allowed; allowed: a list"),
+        ("nav: [[[1]]]", "nav: 1 is not allowed; allowed: a list"),
+        ("nav: &n [*n]", "lie too deep, or hold themselves"),
+        ("a: " + "[" * 3000, "lie too deep, or hold themselves"),
+        ('docs_dir: "\\0"', "a text has a zero byte"),
+        ("docs_dir: nowhere", "nowhere is no folder"),
+    ],
+)
+def test_a_wrong_entry_is_told_in_a_line(
+    line: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mkdocs.yml"
+    file.write_text(f"site_name: x\n{line}\n")
+    assert prepare_site(file) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.startswith(f"{file}: ")
+    assert said.count("\n") == 1
+
+
+def test_an_empty_entry_of_the_navigation_has_no_page(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("nav: [{Later: }, index.md]\n")
+    assert [one.source for one in Configuration(tmp_path / "mkdocs.yml").headings] == ["index.md"]

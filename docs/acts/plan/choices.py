@@ -172,8 +172,14 @@ def is_more(text: str) -> None:
             and all(name in KEPT and KEPT[name](one) for name, one in value.items())
         ):
             continue
-        if word not in MORE or not (isinstance(value, bool | int | float) or _WORD.fullmatch(str(value))):
+        if word not in MORE or not (_is_amount(word, value) or (isinstance(value, str) and _WORD.fullmatch(value))):
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
+
+
+def _is_amount(word: str, value: object) -> bool:
+    if word.endswith("dropout"):
+        return isinstance(value, int | float) and 0 <= value < 1
+    return isinstance(value, int) and (isinstance(value, bool) or value >= (0 if word.startswith("eval") else 1))
 
 
 def _is_replaced(word: str, found: object) -> bool:

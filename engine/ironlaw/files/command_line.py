@@ -17,17 +17,23 @@ from ironlaw.files import cluster_files, nano_gpt, trainers, values
 from ironlaw.files.facts import DIVIDES, Facts, Reading
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
-_BEFORE = rf"(?:nohup|time|sudo|env|(?:uv|poetry)\s+run|srun(?:\s+-\S+(?:\s+(?!-|(?:{_PROGRAMS})\s)\S+)?)*)\s+"
-"""Programs that start another, the scheduler with its options."""
-_STARTS = re.compile(rf"\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+|{_BEFORE})*(?:{_PROGRAMS})\s")
+_VARIABLES = r"(?:(?:[A-Z_][A-Z0-9_]*=\S{1,999}|nohup|time|sudo|env|(?:uv|poetry) run)\s{1,99}){0,20}"
+"""What stands before a program: variables, programs that start it."""
+_STARTS = re.compile(rf"\s*{_VARIABLES}(?:{_PROGRAMS})\s")
 _PROMPT = re.compile(
     r"\A(?:\([\w. -]+\)\s*)?(?:[\w.-]+@[^\s$#%]+(?:\s[^\s$#%]+)?\s?[$#%]|\[[^]\n]+]\s?[$#%]|PS[^>\n]*>|[$>%!+])\s*"
 )
 """What a shell or a notebook writes before a command, or in front of each when it traces them."""
+_SCHEDULER = re.compile(rf"\A({_VARIABLES})srun\s([^\n]{{0,2000}}?)(?<=\s)(?={_VARIABLES}(?:{_PROGRAMS})\s)")
+_SCHEDULED = {
+    "nnodes": r"(?:-N\s?|--nodes[= ])(?:\d+-)?(\d+)",
+    "gpus_per_node": r"--g(?:pus-per-node|res)[= ](?:\w+:)*(\d+)",
+}
+"""Option of a launcher -> how the scheduler writes it: its others change nothing here."""
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
-_NODES = ("nnodes", "num_nodes", "num_machines", "nodes", "N")
+_NODES = ("nnodes", "num_nodes", "num_machines")
 _COMMENTS = re.compile(r"\A\s*(#.*\n\s*)*")
-_GOES_ON = re.compile(r"[\\`][ \t]*\r?\n(?:>[ \t])?")
+_GOES_ON = re.compile(r"(?:\\|(?<=\s)`)[ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
 MOST_TOLD = 4
@@ -53,7 +59,7 @@ _PREFERENCES = re.compile(r"(?:\S*/)?(dpo|kto|grpo|ppo|reward)(?:_\w+)?(?:\.py)?
 """TRL's command or script whose trainer has more than one model."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
-_NANO_GPT = re.compile(r"(^|[\s/])train\.py\s(.*\s)?config/\w+\.py(\s|$)")
+_NANO_GPT = (re.compile(r"(^|[\s/])train\.py(?=\s)"), re.compile(r"\sconfig/\w+\.py(\s|$)"))
 """nanoGPT's script with a file of its settings; that of GPT-2 says what the script says by itself."""
 _LAUNCHES = re.compile(
     r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
@@ -106,8 +112,13 @@ def is_command(text: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """The command without the lines of comment and the prompt before it."""
-    return _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip())))
+    """The command without comments and prompt before it, and with a scheduler's options as a launcher's."""
+    return _SCHEDULER.sub(_scheduled, _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip()))))
+
+
+def _scheduled(found: re.Match[str]) -> str:
+    told = ((name, re.search(rf"(?<!\S){option}(?!\S)", found[2])) for name, option in _SCHEDULED.items())
+    return found[1] + "".join(f"{name.upper()}={size[1]} " for name, size in told if size)
 
 
 def options(text: str) -> dict[str, str]:
@@ -130,7 +141,7 @@ def options(text: str) -> dict[str, str]:
             name = name.replace("-", "_")
             found[name] = value if equals else "true"
             name = "" if equals else name
-        elif launched := re.fullmatch(r"(NPROC_PER_NODE|NNODES)=(\d+)", word):
+        elif launched := re.fullmatch(r"(NPROC_PER_NODE|NNODES|GPUS_PER_NODE)=(\d+)", word):
             found[launched[1].lower()] = launched[2]  # variables of LLaMA-Factory's launcher
         elif word.endswith(".py"):
             name = ""  # the script, behind an option of its launcher without a value
@@ -148,7 +159,9 @@ def program(text: str) -> str | None:
     line = _one_line(text)
     if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
         return "LLaMA-Factory"
-    if nano_gpt.is_its(options(text)) or _NANO_GPT.search(line):
+    if nano_gpt.is_its(options(text)) or (
+        (script := _NANO_GPT[0].search(line)) and _NANO_GPT[1].search(line, script.end())
+    ):
         return "nanoGPT"
     if not given & _OF_A_TRAINER:
         return None

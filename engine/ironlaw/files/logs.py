@@ -223,8 +223,9 @@ def _samples(text: str) -> int | None:
     if steps <= _ROUNDED:
         return None
     least, most = (samples - _ROUNDED) / (steps + _ROUNDED), (samples + _ROUNDED) / (steps - _ROUNDED)
-    whole = range(math.ceil(least), max(math.floor(most), math.ceil(least)) + 1)
-    return whole[0] if len(whole) == 1 and 1 <= whole[0] <= LARGEST else None
+    # Where no whole number lies between them, the next one above.
+    first, last = math.ceil(least), math.floor(most)
+    return first if last <= first and 1 <= first <= LARGEST else None
 
 
 def _rates(text: str, of_all: bool) -> str:

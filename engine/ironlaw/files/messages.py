@@ -109,12 +109,13 @@ def nvidia_smi(text: str) -> Reading:
     Raises:
         EngineError: The table has no row, or those GPUs are of several kinds.
     """
-    cards = []
+    found = {}
     rows = [*_ROW.finditer(text)]
     for row, end in zip(rows, [*(one.start() for one in rows), len(text)][1:], strict=True):
         if memory := _MEMORY.search(text, row.end(), end):
             used, total = (int(memory[at]) * 2**20 for at in (1, 2))
-            cards.append((row[1], row[2], used, total, int(memory[3] or 0)))
+            found[row[1]] = (row[1], row[2], used, total, int(memory[3] or 0))
+    cards = [*found.values()]  # of a table that stands there twice, the last
     if not cards:
         raise EngineError("nvidia-smi", "a table without a GPU", "the whole table, from its first line on")
     computing = {found[1] for found in _PROCESS.finditer(text)}

@@ -126,7 +126,7 @@ def _end(lines: list[str], at: int) -> int:
     """Behind the command, YAML, name or table that begins at a line; the line itself where none does."""
     end, keys = at, 0
     if command_line.is_command(lines[at]):
-        while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", "`")):
+        while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", " `")):
             end += 1
         return end + 1
     if (name := values.hub_name(lines[at])) and values.model(name):

@@ -111,6 +111,16 @@ def test_tokens_of_one_device_count_for_all() -> None:
     assert compare(c, Observed(program="none")).sentence.startswith("Nothing was measured")
 
 
+def test_a_rate_alone_outside_its_band_is_explained_by_shorter_samples() -> None:
+    """A Trainer counts no padding: the time of a step is expected, and its tokens are fewer than the plan's."""
+    c = setup(**WORDS)
+    within = estimate(c).calibrated
+    assert within is not None
+    seen = Observed(program="transformers", step_s=within.step_s.expected, tokens_per_s=within.tokens_per_s.low / 5)
+    gap = compare(c, seen)
+    assert [(one.name, one.place) for one in gap.figures] == [("step_s", "inside"), ("tokens_per_s", "below")]
+
+
 def test_a_log_and_a_file_together_are_compared() -> None:
     run = read(
         "torchrun --nproc-per-node 8 t.py --max_length 4096 --bf16 True --dtype bfloat16 --use_liger_kernel True"

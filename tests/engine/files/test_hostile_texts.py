@@ -212,6 +212,9 @@ SLOW = {
     "lists in each other": ("a: 1\nb: " + "[" * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
     "items in each other": ("a: 1\nb:\n" + "- " * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
     "assignments": ("A=B ", LONGEST),
+    "schedulers behind each other's options": ("srun -a ", LONGEST),
+    "schedulers in lines": ("srun ---\n", LONGEST),
+    "schedulers with variables": ("srun " + "A=b " * 900 + "\n", LONGEST),
 }
 """What a reader of texts takes hours for, if its time grows by the square: what is repeated, and to which length."""
 CPU_S = 240
@@ -243,6 +246,12 @@ def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> N
     repeated, length = SLOW[name]
     done = in_time(READ, repeated[:100_000].replace("\n", "\1"), str(length))
     assert (done.returncode, done.stdout.strip()) == (0, "refused"), done.stderr[-1000:]
+
+
+def test_commands_with_many_scripts_are_read_in_a_time_that_their_length_bounds() -> None:
+    line = "python " + "/train.py " * 4_000 + "\n"
+    done = in_time(READ, line.replace("\n", "\1"), str(LONGEST))
+    assert done.returncode == 0, done.stderr[-1000:]
 
 
 LONG_LINE = """

@@ -97,6 +97,33 @@ def test_a_command_goes_on_behind_the_mark_of_its_shell() -> None:
         assert reading.facts.devices == 8
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-N2 --gpus-per-node=8",
+        "-N 2 --gres gpu:8",
+        "--nodes=1-2 -p long --gpus-per-node=a100:8",
+        "--nodes 2 --gres=gpu:h100:8",
+    ],
+)
+def test_the_scheduler_says_it_in_any_of_its_forms(options: str) -> None:
+    found = read(f"srun {options} nohup python run.py --model_name_or_path gpt2 --bf16")
+    assert (found.facts.devices, found.facts.nodes) == (16, 2)
+    assert not any("Not understood" in line for line in found.missing)
+
+
+def test_a_scripts_own_options_are_none_of_the_schedulers() -> None:
+    found = read("torchrun --nproc-per-node 8 run.py --model_name_or_path gpt2 --bf16 -N 100 --nodes 7")
+    assert (found.facts.devices, found.facts.nodes) == (8, None)
+    assert any("Not understood" in line and "--nodes" in line for line in found.missing)
+
+
+def test_what_a_shell_puts_in_the_place_of_a_command_goes_on_in_no_other_line() -> None:
+    first, second = parts("python run.py --model_name_or_path gpt2 --run_name `date`\npython eval.py --bf16\n")
+    assert first[1].facts.model == "gpt2"
+    assert second[0].startswith("python eval.py")
+
+
 def test_the_scheduler_says_how_many_machines_and_the_cards_of_each() -> None:
     assert read("srun --nodes=2 --gpus-per-node 8 python train.py").facts.devices == 16
     inside = read("srun -N 2 --gpus-per-node=4 torchrun --nnodes 2 --nproc-per-node 8 train.py")

@@ -47,6 +47,13 @@ def test_thousands_are_read_with_commas_and_with_a_k(line: str, step: float, spe
     assert measured.tokens_per_s == pytest.approx(speed)
 
 
+def test_a_rate_that_nothing_has_gives_no_samples() -> None:
+    line = "{{'train_runtime': 3.0, 'train_samples_per_second': {}, 'train_steps_per_second': 1.6}}\n"
+    measured = read(line.format("1e40")).measured
+    assert measured is not None
+    assert measured.samples_per_step is None
+
+
 def test_what_torchtitan_prints_as_it_begins_is_its_setup() -> None:
     # pytorch/torchtitan: what `train.py`, `ParallelDims` and the parallelizers print.
     log = """\

@@ -119,6 +119,19 @@ def test_two_acts_of_one_name_are_refused_because_a_ledger_would_mix_them_up(sev
     assert "its name is 'small-tiny-act', and so is that of the act 'tiny-act: small'" in several.messages[0]
 
 
+@pytest.mark.parametrize("name", ["act.py", "charts.py"])
+def test_a_file_of_an_act_that_is_not_utf_8_is_named(
+    name: str, several: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(several.root)
+    file = Path("docs/acts/tiny_act") / name
+    file.write_bytes(file.read_bytes() + b"\n# \xe9\n")
+    assert check.main([str(file.parent), "large"]) == 2
+    said = capsys.readouterr().err
+    assert f"{name}:1: " in said
+    assert "it is not UTF-8: byte" in said
+
+
 def test_one_act_of_a_folder_is_checked_alone(
     several: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,11 +215,14 @@ function saidIn(played: Played, prediction: Value, account: Account | null): Sai
   return { said, number: fits ? (prediction as number) : null, unit, same, answer: gap && taken ? [answerWords({ ...gap, unit: found }, headline ?? ""), gap.answer] : null };
 }
 
+/** The largest number that a ledger's schema allows; a text beyond it is words. */
+const LARGEST = 1e15;
+
 /** What a reader said before they saw any answer, as a prediction in the words that the ledger keeps of it. */
 function firstIn(played: Played, { prediction, earlier }: Memory, account: Account | null): Said {
   if (!earlier) return saidIn(played, prediction ?? "", account);
   const number = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/.exec(earlier.first)?.[0];
-  const value = number !== undefined && String(Number(number)) === number ? Number(number) : earlier.first;
+  const value = number !== undefined && String(Number(number)) === number && Math.abs(Number(number)) <= LARGEST ? Number(number) : earlier.first;
   const { same, ...first } = saidIn(played, value, account && { ...account, prediction: earlier.first });
   // The verdict is about the present prediction.
   return { ...first, same: same && prediction !== null && account?.prediction === earlier.first };
