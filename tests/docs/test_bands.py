@@ -11,6 +11,7 @@ from docs.acts.missions import audit_reflection, race_reflection, wall_reflectio
 from docs.acts.missions.bands import Ranges, touched
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
+from docs.acts.missions.wall_score import exceeded, final_loss, trained
 from explorable.live.runtime.acts import LoadedAct
 from tests.docs.acts import number, numbers, state_of
 from tests.docs.missions import BY_NAME, NAMES, audit_act, audited, race_act, raced, wall_act, walled
@@ -96,3 +97,28 @@ def test_no_audit_calls_wrong_what_agrees_with_the_memory_that_it_shows(name: st
         right, why = feedback(act, "times", setting)
         assert set(touched(ranges, shown)) <= right
         assert numbers(why, "times")[0] == pytest.approx(audit.account(setting).need / least, abs=0.005)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prediction_of_a_race_is_right_as_far_off_as_the_question_allows_of_what_it_shows(name: str) -> None:
+    """The page showed 1.60, 1.5 was "0.10 short" and wrong: the answer was 1.6034."""
+    act = race_act(name)
+    told: Any = act.reveal(state_of(act, 1.0, revealed=True))
+    shown = number(re.findall(r"[\d.]+(?= times)", told["headline"])[0])
+    for off, right in ((-0.1, True), (0.1, True), (-0.12, False), (0.12, False)):
+        said: Any = act.reveal(state_of(act, round(shown + off, 2), revealed=True))
+        assert said["correct"] is right, (shown, off)
+
+
+def test_a_loss_that_ends_above_where_it_began_is_called_either() -> None:
+    """The box named a rate too high; "it explodes", whose reason is that rate, was not so."""
+    act, wall, found = wall_act("cloud"), BY_NAME["cloud"].wall, 0
+    for setting in settings(wall.levers):
+        plan = wall.plan(setting)
+        if exceeded(wall, plan) or found == MOST:
+            continue
+        trials = trained(wall, plan, str(setting["rate"]))
+        if trials.obstacle == "loss" and final_loss(trials.shown) >= 1:
+            found += 1
+            assert feedback(act, "state", setting)[0] == {"loss", "exploded"}
+    assert found

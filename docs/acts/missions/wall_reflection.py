@@ -7,7 +7,7 @@ from explorable import live
 from .bands import read, touched
 from .facts import Plan, Wall
 from .shared import beyond
-from .wall_score import exceeded, trained
+from .wall_score import exceeded, final_loss, trained
 
 SHARES = {"10": (0.0, 0.1), "25": (0.1, 0.25), "50": (0.25, 0.5), "more": (0.5, float("inf"))}
 """Shares of the step in which the network is busy: from, to."""
@@ -31,7 +31,7 @@ WHY = {
     "network": "It is busy for as long as exchanges take, beside all the time that they have.",
     "mfu": "Useful operations over what the devices could do: waiting, converting and computing again lower it.",
     "exploded": "A rate too high for the batch, a gradient beyond the format, or an update that nothing holds back.",
-    "loss": "The same samples in fewer updates, or updates too small, leave the loss where it is.",
+    "loss": "Fewer updates for the same samples, or too small ones, leave the loss as it is; too large ones lift it.",
 }
 EXCHANGES = "That is the time of exchanges over the time of the whole step."
 
@@ -51,6 +51,8 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
         # Every limit that the table marks as not kept stands in the way.
         trials = trained(wall, plan, str(state.controls["rate"]))
         loss = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
+        # What ends above where it began, and is a number still, is called either.
+        loss = ("loss", "exploded") if loss == ("loss",) and final_loss(trials.shown) >= 1 else loss
         return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}
 
     def told(state: live.State) -> dict[str, str]:

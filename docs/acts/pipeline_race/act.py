@@ -143,7 +143,12 @@ def _gauge(race: Race, stages: Stages, open_: bool) -> str:
 
 def _gap(said: float, answer: float) -> live.Row:
     far = f"{abs(said - answer):.2f} {'short' if said < answer else 'too much'}"
-    return gap(said, answer, far, tolerance=TOLERANCE)
+    return gap(said, answer, far, tolerance=abs(said - answer) if _is_right(said, answer) else 0.0)
+
+
+def _is_right(said: float, answer: float) -> bool:
+    """Whether a prediction is near enough to the answer, as it is or as the page shows it."""
+    return any(abs(said - one) < TOLERANCE + 1e-9 for one in (answer, round(answer, 2)))
 
 
 def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.Failure | None, live.Success | None]:
@@ -278,7 +283,7 @@ def _standing(track: Track, state: live.State) -> live.Table:
 
 def _reveal(track: Track, said: float) -> live.Verdict:
     race, answer = track.race, faster(track.race)
-    right = abs(said - answer) <= TOLERANCE
+    right = _is_right(said, answer)
     start = start_of(race.levers)
     once, more = race.stages(start), race.stages({**start, **race.after})
     names = race.boxes
