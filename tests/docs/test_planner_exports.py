@@ -20,7 +20,7 @@ from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, words_of
-from docs.acts.plan.give import BESIDES, INSTALL, PROGRAM, exports
+from docs.acts.plan.give import BESIDES, INSTALL, NAMES, PROGRAM, exports
 from docs.acts.plan.rewritten import UNSAID
 from docs.acts.plan.take import read
 from docs.acts.plan.tips import suggest
@@ -314,3 +314,13 @@ def test_batches_of_deepspeeds_file_agree_after_a_change() -> None:
     changed = "\n".join(ACT.reader.rewrite([text], state).values())  # type: ignore[union-attr, misc]
     assert '+  "train_micro_batch_size_per_gpu": 4' in changed
     assert '+  "train_batch_size": 64' in changed
+
+
+@pytest.mark.parametrize(("stage", "waits"), [("dpo", True), ("sft", False)])
+def test_no_export_has_a_verdict_that_the_page_has_not(stage: str, waits: bool) -> None:
+    text = f"model_name_or_path: gpt2\nstage: {stage}\nfinetuning_type: full\ncutoff_len: 512\nbf16: true\n"
+    given = State("plan", {**START.controls, **read([text], START).controls})
+    texts, data = exports(given), json.loads(exports(given)[NAMES["json"]])
+    assert ("- Without the reference model; as it stands: fits" in texts[NAMES["markdown"]]) is waits
+    assert ("- Verdict: fits" in texts[NAMES["markdown"]]) is not waits
+    assert (data["verdict"], data.get("open")) == ((None, ["method"]) if waits else ("fits", None))

@@ -233,3 +233,23 @@ def test_one_card_loads_what_one_process_reads_in_the_same_words() -> None:
     found = re.search(r"Loading takes up to ([\d.]+) GB .*?, ([\d.]+) GB each", caption)
     assert found is not None
     assert found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ("lora_modules_to_save: [embed_tokens, lm_head]", "lora_modules_to_save"),
+        ("lora_modules_to_save:\n  - embed_tokens\n  - lm_head", "lora_modules_to_save"),
+        ("lora_modules_to_save: []", ""),
+        ("lora_modules_to_save:\nbf16: true", ""),
+        ("gradient_checkpointing: offload", "gradient_checkpointing"),
+        ("gradient_checkpointing: true", ""),
+        ("sequence_parallel_degree: 2", "sequence_parallel_degree"),
+        ("sequence_parallel_degree: 1", ""),
+        ("use_galore: false", ""),
+    ],
+)
+def test_what_a_trainer_is_told_and_is_not_counted_is_said(lines: str, named: str) -> None:
+    text = f"base_model: {LLAMA}\nadapter: lora\nlora_r: 16\nsequence_len: 2048\nmicro_batch_size: 1\n{lines}\n"
+    told = [line for line in read([text], START).said if line.startswith("Not counted, though")]
+    assert told == ([f"Not counted, though it changes memory or time: {named}."] if named else [])

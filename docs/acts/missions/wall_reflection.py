@@ -50,7 +50,7 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
         share = touched(SHARES, plan.network, read(busy(wall, plan)) / 100)
         # Every limit that the table marks as not kept stands in the way.
         trials = trained(wall, plan, str(state.controls["rate"]))
-        loss = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
+        loss: tuple[str, ...] = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
         # What ends above where it began, and is a number still, is called either.
         loss = ("loss", "exploded") if loss == ("loss",) and final_loss(trials.shown) >= 1 else loss
         return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}

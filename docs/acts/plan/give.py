@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from inspect import signature
@@ -12,7 +13,7 @@ from ironlaw import Setup, setup
 from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
 from .choices import LEAN, is_named, more_of, require_layout, setup_of, words_of
-from .left import left
+from .left import TITLES, left, waiting
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
@@ -57,6 +58,10 @@ def exports(state: live.State) -> Mapping[str, str]:
     found, c = dict(texts_of(_said(words_of(state)), hub=named)), setup_of(state)
     if not is_named(state):
         found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
+    if names := waiting(state, json.loads(found["json"])["verdict"]):
+        # No export says more than the page does.
+        found["markdown"] = found["markdown"].replace("- Verdict: ", f"- {TITLES[names[0]]}; as it stands: ", 1)
+        found["json"] = json.dumps(json.loads(found["json"]) | {"verdict": None, "open": list(names)}, indent=2) + "\n"
     if LEAN in more_of(state.controls) and uses_fsdp(c):
         found |= {name: _LAST.sub(_LEAN, found[name]) for name in ("accelerate", "fsdp") if name in found}
     texts = {NAMES.get(name, name): text for name, text in found.items()}

@@ -109,6 +109,12 @@ def _source(state: live.State) -> str:
     return "config.json" if state.controls["model"] == PASTED else "the checkpoint"
 
 
+def waiting(state: live.State, verdict: str) -> tuple[str, ...]:
+    """What a verdict waits for: what is too much without the reference model is too much with it."""
+    names = left(state)
+    return () if names == ("method",) and verdict == "not" else names
+
+
 def instead(state: live.State, verdict: str, need: float, room: float) -> live.Success | None:
     """What stands in the place of a verdict while something is open; None where nothing is.
 
@@ -118,9 +124,8 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         need: GB that a card needs by the count.
         room: GB that it can give.
     """
-    names = left(state)
-    # What is too much without the reference model is too much with it.
-    if not names or (names == ("method",) and verdict == "not"):
+    names = waiting(state, verdict)
+    if not names:
         return None
     zero = int(state.controls["zero"])
     told = {

@@ -52,6 +52,14 @@ PAIRS = (
     "An example of DPO is two sequences, the chosen and the rejected one: {:,} at a time are {:,} sequences. Set that "
     "many, and both are counted."
 )
+_UNCOUNTED = re.compile(
+    r"""^[ \t]*["']?(lora_modules_to_save|modules_to_save|additional_target|use_galore|use_badam|use_apollo|"""
+    r"""lisa_n_layers|sequence_parallel_degree|activation_offloading|"""
+    r"""gradient_checkpointing(?=["']?:[ \t]*offload))["']?:"""
+    r"""(?:[ \t]*(?!(?:false|null|none|~|0|1|\[[ \t]*\])[ \t\r]*(?:$|\#))[^\s\#]|[ \t\r]*\n[ \t]*-[ \t])""",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Settings of trainers that change memory or time and are not counted, where they are switched on."""
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
@@ -81,7 +89,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
-    said = [*understood.assumed, *understood.missing, *about]
+    said = [*understood.assumed, *understood.missing, *about, *_uncounted(texts)]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)
     for word, value in words.items():
@@ -156,6 +164,12 @@ def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
         f"The frozen reference model takes {reference(at)} GB more of every card, which only ZeRO 3 divides; none with "
         "TRL's precompute_ref_log_probs.",
     ]
+
+
+def _uncounted(texts: Sequence[str]) -> list[str]:
+    """A sentence on settings that are not counted; nothing where texts have none."""
+    names = dict.fromkeys(found.lower() for text in texts for found in _UNCOUNTED.findall(text))
+    return [f"Not counted, though it changes memory or time: {', '.join(names)}."] if names else []
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:

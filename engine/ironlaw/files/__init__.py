@@ -122,7 +122,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     pieces = pastes.pieces(text, lambda part: _is_part(part, mapping))
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:
-        return ((text, _read(text, mapping)),)
+        return ((text, _read(known[0].text if known else text, mapping)),)
     found: list[tuple[str, Reading]] = []
     told: list[str] = []
     beyond: list[str] = []
