@@ -45,7 +45,11 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
 
     def correct(state: live.State) -> dict[str, live.Value | tuple[live.Value, ...]]:
         worth = touched(GAINS, *gains(race, state.controls))
-        return {"pole": race.stages(state.controls).longest, "gain": worth}
+        stages = race.stages(state.controls)
+        shown = {stage: round(100 * busy) for stage, busy in stages.busy.items()}
+        # What the page shows as equal is equal to a reader.
+        poles = tuple(stage for stage in shown if shown[stage] == shown[stages.longest])
+        return {"pole": poles, "gain": worth}
 
     def told(state: live.State) -> dict[str, str]:
         gain, *_ = gains(race, state.controls)
