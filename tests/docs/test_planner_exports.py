@@ -21,7 +21,7 @@ from docs.acts.plan.act import ACT
 from docs.acts.plan.beside import GROUP
 from docs.acts.plan.choices import CONTROLS, words_of
 from docs.acts.plan.give import BESIDES, INSTALL, NAMES, PROGRAM, exports
-from docs.acts.plan.rewritten import UNSAID
+from docs.acts.plan.rewritten import UNSAID, rewrite
 from docs.acts.plan.take import read
 from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID, duration
@@ -324,3 +324,11 @@ def test_no_export_has_a_verdict_that_the_page_has_not(stage: str, waits: bool) 
     assert ("- Without the reference model; as it stands: fits" in texts[NAMES["markdown"]]) is waits
     assert ("- Verdict: fits" in texts[NAMES["markdown"]]) is not waits
     assert (data["verdict"], data.get("open")) == ((None, ["method"]) if waits else ("fits", None))
+
+
+def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:
+    text = "model_name_or_path: gpt2\nstage: dpo\nfinetuning_type: lora\nper_device_train_batch_size: {}\n"
+    given = {**START.controls, **read([text.format(4)], START).controls}
+    assert rewrite([text.format(4)], State("plan", {**given, "batch": 8})) == {}
+    changed = rewrite([text.format(4)], State("plan", {**given, "batch": 16}))["LLaMA-Factory"]
+    assert "+per_device_train_batch_size: 8" in changed

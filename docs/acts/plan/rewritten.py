@@ -61,6 +61,8 @@ def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) 
     now, before, facts = words_of(state), words_of(stood), joined(readings).facts
     if facts.micro_batch and not facts.accumulate and not facts.global_batch and "accumulate" in before:
         before["accumulate"] = 1  # as programs have it that are not told
+    if facts.stage == "dpo" and now["batch"] != before["batch"] and now["batch"] % 2 == 0:
+        now = {**now, "batch": now["batch"] // 2}  # files count pairs of sequences
     return {word: now.get(word) for word in (*now, *(before.keys() - now.keys())) if now.get(word) != before.get(word)}
 
 

@@ -50,7 +50,7 @@ _NOTES = ("config", "same", "more", "left", "measured")
 _OTHER_PARTS = ("vision_config", "audio_config")
 PAIRS = (
     "An example of DPO is two sequences, the chosen and the rejected one: {:,} at a time are {:,} sequences. Set that "
-    "many, and both are counted."
+    "many, and both are counted; your file goes on to count pairs."
 )
 _UNCOUNTED = re.compile(
     r"""^[ \t]*["']?(lora_modules_to_save|modules_to_save|additional_target|use_galore|use_badam|use_apollo|"""
