@@ -179,8 +179,8 @@ def joined(readings: Iterable[Reading]) -> Joined:
         facts = replace(facts, devices=None if rest or not replicas else replicas * together)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
-    if facts.runtime == "fsdp" and said.weights is None and facts.method in (None, "full", "freeze"):
-        # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
+    if facts.runtime == "fsdp" and said.weights is None:
+        # Under FSDP accelerate divides FP32 weights, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
 
