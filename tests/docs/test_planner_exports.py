@@ -324,6 +324,7 @@ def test_no_export_has_a_verdict_that_the_page_has_not(stage: str, waits: bool) 
     assert ("- Without the reference model; as it stands: fits" in texts[NAMES["markdown"]]) is waits
     assert ("- Verdict: fits" in texts[NAMES["markdown"]]) is not waits
     assert (data["verdict"], data.get("open")) == ((None, ["method"]) if waits else ("fits", None))
+    assert (data["estimate"]["fits"], data["estimate"]["verdict"]) == ((None, None) if waits else (True, "fits"))
 
 
 def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:

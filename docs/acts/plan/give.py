@@ -58,10 +58,12 @@ def exports(state: live.State) -> Mapping[str, str]:
     found, c = dict(texts_of(_said(words_of(state)), hub=named)), setup_of(state)
     if not is_named(state):
         found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
-    if names := waiting(state, json.loads(found["json"])["verdict"]):
+    data = json.loads(found["json"])
+    if names := waiting(state, data["verdict"]):
         # No export says more than the page does.
         found["markdown"] = found["markdown"].replace("- Verdict: ", f"- {TITLES[names[0]]}; as it stands: ", 1)
-        found["json"] = json.dumps(json.loads(found["json"]) | {"verdict": None, "open": list(names)}, indent=2) + "\n"
+        data["estimate"] |= {"fits": None, "verdict": None}
+        found["json"] = json.dumps(data | {"verdict": None, "open": list(names)}, indent=2) + "\n"
     if LEAN in more_of(state.controls) and uses_fsdp(c):
         found |= {name: _LAST.sub(_LEAN, found[name]) for name in ("accelerate", "fsdp") if name in found}
     texts = {NAMES.get(name, name): text for name, text in found.items()}
