@@ -25,10 +25,9 @@ def beyond(value: float, limit: float, digits: int, *, kept: bool) -> str:
     return f"{value:,.{digits}f}"
 
 
-def gap(said: float, answer: float, far: str, *, tolerance: float = 0.0) -> live.Row:
-    """A bar from the prediction to the answer; `far` says how far, where that is more than the tolerance."""
-    text = "right" if abs(said - answer) <= tolerance else far
-    return {"from": min(said, answer), "to": max(said, answer), "text": text}
+def gap(said: float, answer: float, far: str, *, right: bool) -> live.Row:
+    """A bar from the prediction to the answer; `far` says how far, where the prediction is not right."""
+    return {"from": min(said, answer), "to": max(said, answer), "text": "right" if right else far}
 
 
 def share(track: str, part: str, reached: float | None) -> float | None:

@@ -51,8 +51,8 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
         # Every limit that the table marks as not kept stands in the way.
         trials = trained(wall, plan, str(state.controls["rate"]))
         loss: tuple[str, ...] = () if trials.unjudged or not trials.obstacle else (trials.obstacle,)
-        # What ends above where it began, and is a number still, is called either.
-        loss = ("loss", "exploded") if loss == ("loss",) and final_loss(trials.shown) >= 1 else loss
+        if loss == ("loss",) and final_loss(trials.shown) >= 1:
+            loss = ("loss", "exploded")  # what ends above where it began, and is a number still, is called either
         return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}
 
     def told(state: live.State) -> dict[str, str]:

@@ -143,7 +143,7 @@ def _gauge(race: Race, stages: Stages, open_: bool) -> str:
 
 def _gap(said: float, answer: float) -> live.Row:
     far = f"{abs(said - answer):.2f} {'short' if said < answer else 'too much'}"
-    return gap(said, answer, far, tolerance=abs(said - answer) if _is_right(said, answer) else 0.0)
+    return gap(said, answer, far, right=_is_right(said, answer))
 
 
 def _is_right(said: float, answer: float) -> bool:

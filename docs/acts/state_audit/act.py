@@ -165,7 +165,12 @@ def _gap(audit: Audit, said: float) -> live.Row:
     answer = sum(asked(audit).values())
     unit = "" if audit.ask.share else f" {audit.unit[0]}"
     far = f"{_number(abs(said - answer))}{unit} {'short' if said < answer else 'too many'}"
-    return {**gap(said, answer, far, tolerance=TOLERANCE * answer), "at": answer}
+    return {**gap(said, answer, far, right=_is_right(said, answer)), "at": answer}
+
+
+def _is_right(said: float, answer: float) -> bool:
+    """Whether a prediction is near enough to the answer."""
+    return abs(said - answer) <= TOLERANCE * answer
 
 
 def _digits(amounts: Iterable[float], digits: int) -> int:
@@ -399,7 +404,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     answer = sum(parts.values())
     start = audit.account(start_of(audit.levers))
     unit, size = audit.unit
-    right = abs(said - answer) <= TOLERANCE * answer
+    right = _is_right(said, answer)
     amounts = asked(audit, size=size)
     each = ", ".join(f"{NAMES[part].lower()} {text}" for part, text in _written(amounts, sum(amounts.values())).items())
     least = start.serving / size

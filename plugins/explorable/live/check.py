@@ -21,6 +21,7 @@ from explorable.live.build.runner import ActDefect, Runner
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import Cache
 from explorable.shared.errors import UnbuildableError
+from explorable.shared.intake import Decoded
 
 
 def check(given: Path, parameter: str = "") -> int:
@@ -38,6 +39,7 @@ def check(given: Path, parameter: str = "") -> int:
     written = Written(folder.name.replace("_", "-"), parameter)
     try:
         where, options = _book_above(folder)
+        Decoded().check(folder.parent, where, changed=False)
     except UnbuildableError as error:
         print(error, file=sys.stderr)
         return 2

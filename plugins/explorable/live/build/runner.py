@@ -220,7 +220,7 @@ class Runner:
         if not (folder / MAIN).is_file():
             raise LookupError(written.of)
         paths = act_modules(folder)
-        files = {name: _text(path, name) for path in paths for name in [self._filename(path.parent, path.name)]}
+        files = {self._filename(path.parent, path.name): path.read_text(encoding="utf-8") for path in paths}
         for path, (file, text) in zip(paths, files.items(), strict=True):
             siblings = {one.stem for one in paths if one.parent == path.parent}
             rooms = {f".{one.parent.name}.{one.stem}" for one in paths if one.parent != folder}
@@ -304,7 +304,7 @@ class Runner:
                 Defect(filename, 1, f"it is missing; act {written.name!r} has the charts {', '.join(names)}")
             )
         request = {
-            "source": _text(path, filename),
+            "source": path.read_text(encoding="utf-8"),
             "filename": filename,
             "charts": names,
             "data": act["view"]["data"],
@@ -346,13 +346,3 @@ def _unwrap(filename: str, child: Child, request: Mapping[str, Any], limits: int
     if "error" in answer:
         raise ActDefect(Defect(filename, answer["error"]["line"] or 1, answer["error"]["text"]))
     return answer["ok"]
-
-
-def _text(path: Path, name: str) -> str:
-    """A file of an act. Raises `ActDefect` where it is not UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ActDefect(
-            Defect(name, 1, f"it is not UTF-8: byte {error.start + 1:,} is {error.object[error.start]:#x}")
-        ) from None
