@@ -45,8 +45,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="The filter's last two blocks learn while the glasses are worn. Camera and display use the same memory, "
-    "sixty times a second, and go first.",
+    situation="The filter's last two blocks learn while the glasses are worn. Camera and display use the same memory "
+    "and go first.",
     levers=(
         Dial("workers", "Processor cores", 1, CORES, 2),
         Dial("devices", "GPU cores", 1, 4, 2),
@@ -61,7 +61,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Processor", "bus": "Memory bus", "compute": "GPU"},
-    change="Numbers take 2 bytes, not 4; the display's traffic stays",
+    change="Numbers take 2 bytes, not 4",
     after={"numbers": "fp16"},
     sample="frames",
     target=5.0,
