@@ -20,7 +20,7 @@ from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, groups, is_fully_sharded
 from ironlaw.memory.ledger import busiest, memory_plans
-from ironlaw.memory.liveness import kept_values
+from ironlaw.memory.liveness import cached_casts
 from ironlaw.memory.static import stored_formats
 from ironlaw.memory.tensors import EVALUATION, Candidate, MemoryLedger, MemoryPlan
 
@@ -167,13 +167,7 @@ def _copies(c: Setup, stage: Stage) -> Bytes:
     parts = (part for part in stage_sections(c, stage) if part.name == "block")
     if c.framework.compiled and not c.framework.by_hand:
         parts = (compiled(part) for part in parts)
-    selective = c.checkpointing.kind == "selective"
-    return sum(
-        value.byte_size(1, 1) * part.count
-        for part in parts
-        for value in kept_values(part, selective=selective)
-        if value.component == "casts"
-    )
+    return sum(value.byte_size(1, 1) * part.count for part in parts for value in cached_casts(part))
 
 
 def _rest(ledger: MemoryLedger, rest: Size, one: Candidate, at: tuple[Count, Count]) -> Iterator[Part]:

@@ -19,7 +19,7 @@ from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes
 from ironlaw.graph.ir import Section
 from ironlaw.memory.linear_loss import ways
-from ironlaw.memory.liveness import WorkingSet, forward_sizes, kept_values
+from ironlaw.memory.liveness import WorkingSet, cached_casts, forward_sizes
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.tensors import EVALUATION, Candidate
 from ironlaw.numerics.dtypes import FP32
@@ -59,9 +59,8 @@ def evaluated(
 def _passing(part: Section, *, eager: bool) -> tuple[Size, ...]:
     """What is alive while each operation of a section runs and nothing is kept for a backward pass."""
     part = replace(part, count=1)
-    held = [value for value in kept_values(part, selective=False) if value.component == "casts"]
     entering = [part.input.storage] if part.input else []
-    return forward_sizes(part, (*held, *entering) if eager else ())
+    return forward_sizes(part, (*cached_casts(part), *entering) if eager else ())
 
 
 def _logits(c: Setup, head: Section) -> Size:

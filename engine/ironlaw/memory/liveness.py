@@ -8,7 +8,7 @@ else refers to the first, and otherwise into a new tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -30,7 +30,7 @@ class WorkingSet:
 
     Attributes:
         saved: Kept from forward to backward.
-        casts: The part of `saved` that is casts of weights.
+        casts: Casts of weights that autocast keeps.
         entering: The section's input.
         forward: Alive while each operation runs forward, what was saved before included; only those that can be
             the largest for some batch and sequence.
@@ -77,7 +77,7 @@ def working_set(section: Section, gradients: DType, fate: GradientFate, *, polic
     backward = undominated(back.run())
     return WorkingSet(
         saved=_total(kept),
-        casts=_total(value for value in kept if value.component == "casts"),
+        casts=_total(cached_casts(section)),
         entering=section.input.byte_size if section.input else NOTHING,
         forward=undominated(_forward(section, kept)),
         passing=undominated(_forward(section, ())),
@@ -97,6 +97,11 @@ def kept_values(section: Section, *, selective: bool) -> tuple[Value, ...]:
     entering = [value.storage for op in inside for value in op.inputs if value.storage not in made_inside]
     outside = [value for op in section.ops if op.region != "attention" for value in op.saved]
     return tuple(dict.fromkeys([*outside, *(value for value in entering if value.needs_gradient)]))
+
+
+def cached_casts(section: Section) -> Iterator[Value]:
+    """Casts of trained weights: autocast keeps those alone until the forward pass is over."""
+    return (value for op in section.ops if op.trains_matrix for value in op.saved if value.component == "casts")
 
 
 def undominated(sizes: Iterable[Size]) -> tuple[Size, ...]:

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ironlaw import training_memory
-from tests.engine.memory.adapted import LLAMA, forward, trained
+from tests.engine.memory.adapted import LLAMA, autocasting, forward, trained
 
 SHAPE = replace(LLAMA, layers=4, hidden=128, head_size=32, ffn=344, max_seq=256)
 BATCH, SEQUENCE = 4, 128
@@ -79,3 +79,27 @@ def test_the_peak_is_that_of_the_storages(precision: str, checkpointing: str, me
         checkpointing=checkpointing, **words,
     )  # fmt: skip
     assert 0 <= storages.peak - ledger.allocated_peak < 2**11
+
+
+@pytest.mark.filterwarnings("ignore:.*use_cache")
+@pytest.mark.parametrize("checkpointing", ["full", "reentrant"])
+def test_autocast_keeps_no_cast_of_a_frozen_weight(checkpointing: str) -> None:
+    """All casts of this step would be 2.4 MB, and one of the largest matrix is 88,064 bytes."""
+    shape = replace(SHAPE, layers=8)
+    network, words = trained(shape, "fp32", "lora")
+    network.gradient_checkpointing_enable({"use_reentrant": checkpointing == "reentrant"})
+    network.enable_input_require_grads()
+    with Storages([*network.parameters(), *network.buffers()]) as storages:
+        for _step in range(2):
+            for parameter in network.parameters():
+                parameter.grad = None
+            storages.peak = storages.now
+            with autocasting():
+                loss = forward(network, 1, 16)
+            loss.backward()  # type: ignore[no-untyped-call]
+            del loss
+    ledger = training_memory(
+        shape, batch=1, sequence=16, backend="cpu", precision="amp-bf16", optimizer="sgd", update="fused",
+        checkpointing=checkpointing, **words,
+    )  # fmt: skip
+    assert 0 <= storages.peak - ledger.allocated_peak < 2**16
