@@ -13,6 +13,8 @@ from ironlaw.numerics.precision import Precision, list_precisions
 from ironlaw.numerics.precision import precision as precision_by_name
 
 METHODS = ("full", "lora", "qlora")
+SHARDED = ("mixed", "mixed-bf16")
+"""FSDP's mixed precision: FP32 shards, gathered in 16 bits."""
 OF_ADAPTERS = ("lora_rank", "lora_targets", "lora_dropout", "dora", "adapter_format", "base_format")
 OF_QUANTIZATION = ("double_quantization", "quantization_block")
 RANK = 16
@@ -115,9 +117,11 @@ def require_adapted(c: Setup) -> None:
     ):
         if chosen != allowed:
             raise EngineError(choice, chosen, (allowed,), partly)
-    if c.adaptation.has_adapters and not _plain(c.precision):
+    precision, layout = c.precision, c.layout
+    shards = precision.name in SHARDED and layout.zero == 3 and layout.peers > 1 and not c.adaptation.quantization
+    if c.adaptation.has_adapters and not (_plain(precision) or (shards and not c.update.buffers)):
         allowed_too = tuple(name for name in list_precisions() if _plain(precision_by_name(name)))
-        raise EngineError("precision", c.precision.name, allowed_too, partly)
+        raise EngineError("precision", precision.name, allowed_too, partly)
 
 
 def _plain(precision: Precision) -> bool:

@@ -164,7 +164,8 @@ class Setup:
     def states(self) -> DType:
         """The format of the optimizer's full states."""
         adaptation, precision = self.adaptation, self.precision
-        return adaptation.trained_format(precision) if adaptation.has_adapters else precision.states
+        own = adaptation.has_adapters and precision.master is None
+        return adaptation.trained_format(precision) if own else precision.states
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -53,7 +53,8 @@ def _keeps_its_formats(c: Setup) -> bool:
     """Whether programs that divide keep the formats: with FSDP accelerate makes FP32 shards, gathered in 16 bits."""
     if c.precision.name == DIVIDED:
         return (c.layout.peers > 1 and c.layout.zero > 0) or c.update.buffers is not None
-    return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
+    divides = c.adaptation.everything or (c.layout.zero == 3 and c.adaptation.method == "lora")
+    return not (uses_fsdp(c) and divides and c.precision.autocast)
 
 
 def _prepared(c: Setup) -> bool:

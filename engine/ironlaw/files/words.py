@@ -179,8 +179,8 @@ def joined(readings: Iterable[Reading]) -> Joined:
         facts = replace(facts, devices=None if rest or not replicas else replicas * together)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
-    if facts.runtime == "fsdp" and said.weights is None:
-        # Under FSDP accelerate divides FP32 weights, in whatever format a program loads them.
+    if facts.runtime == "fsdp" and said.weights is None and facts.method in (None, "full", "freeze"):
+        # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
 
@@ -254,8 +254,9 @@ def _precision(facts: Facts) -> str | None:
         # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
         summed = facts.sums == "fp32" if facts.sums or stage else True
         return "deepspeed" if summed and facts.compute == "bf16" else DIVIDED.get(facts.compute, "fp32")
-    if facts.runtime == "fsdp" and everything and stage > 1 and facts.weights in (None, "fp32"):
-        # accelerate gives FSDP a policy of mixed precision: FP32 shards, gathered in 16 bits.
+    adapters = facts.method in ("lora", "dora") and stage == 3 and (facts.devices or 1) > 1
+    if facts.runtime == "fsdp" and (adapters or (everything and stage > 1 and facts.weights in (None, "fp32"))):
+        # accelerate gives FSDP a policy of mixed precision: shards of what is trained in FP32, gathered in 16 bits.
         return DIVIDED.get(facts.compute, _PRECISIONS.get(("fp32", facts.compute)))
     if facts.method in ("lora", "dora", "qlora") or facts.weights is None:
         # Of a model with adapters only these are trained, in FP32 under autocast.

@@ -118,11 +118,12 @@ class Adaptation:
         """The formats of the model itself: what is frozen has its own format, and neither gradients nor states."""
         if not self.has_adapters:
             return precision
-        return replace(precision, weights=FP32 if self.base == "fp32" else precision.compute)
+        whole = self.base == "fp32" and precision.master is None  # with a master copy only shards are FP32
+        return replace(precision, weights=FP32 if whole else precision.compute)
 
     def trained_format(self, precision: Precision) -> DType:
-        """The format of adapters, their gradients and their states."""
-        return FP32 if self.adapters == "fp32" else precision.compute
+        """The format of adapters at work and of their gradients."""
+        return FP32 if self.adapters == "fp32" and precision.master is None else precision.compute
 
     def trains(self, name: str) -> bool:
         """Whether a parameter of the model itself is trained. The name has its layer's number."""

@@ -137,7 +137,9 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
                 at: Place = "device" if suffix else weights_at
                 yield tensor(p, suffix, "parameters", elements, dtype, zero, at, "quantized")
         else:
-            dtype = c.gradients if one.adapter else shards or c.base.weights
+            dtype = c.gradients if one.adapter else c.base.weights
+            if shards and (one.adapter or not c.adaptation.has_adapters or c.adaptation.base == "fp32"):
+                dtype = shards
             part = "adapter" if one.adapter else "" if one.trained else "frozen"
             if fetches and stays(c, one):
                 yield tensor(p, "", "parameters", p.elements, dtype, NEVER_DIVIDED, "device", part)

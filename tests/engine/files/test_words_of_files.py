@@ -311,6 +311,17 @@ def test_a_path_is_not_told_back(path: str) -> None:
     assert told.startswith("What the file names is no model")
 
 
+def test_frozen_weights_keep_the_format_in_which_a_program_loads_them_under_fsdp() -> None:
+    """Only what is trained is made FP32; TRL loads in FP32 unless told otherwise, axolotl in 16 bits."""
+    fsdp = read("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\n")
+    trl = "model_name_or_path: gpt2\ndataset_name: x\nuse_peft: true\nlora_r: 16\nmax_length: 512\nbf16: true\n"
+    axolotl = "base_model: gpt2\nadapter: lora\nlora_r: 16\nsequence_len: 512\nmicro_batch_size: 1\nbf16: true\n"
+    for text in (trl, axolotl):
+        alone, divided = (words_of(files, {"gpu": "h100-sxm"}).words for files in ([read(text)], [read(text), fsdp]))
+        assert alone.get("base_format") == divided.get("base_format")
+        assert (alone["precision"], divided["precision"]) == ("amp-bf16", "mixed-bf16")
+
+
 def test_a_fence_around_a_command_is_none_of_its_words() -> None:
     ((_, found),) = parts("```bash\ntorchrun --nproc-per-node 4 run.py --model_name_or_path gpt2 --bf16\n```\n")
     assert (found.kind, found.facts.devices) == ("command", 4)

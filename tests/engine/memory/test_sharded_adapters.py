@@ -9,7 +9,7 @@ import bitsandbytes
 import pytest
 import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
 from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
 from ironlaw import Transformer, job_time, setup, training_memory
@@ -19,17 +19,20 @@ from tests.engine.memory.sharded import LLAMA, REPLICAS, local, replicas
 
 ROOT = Transformer("root", 8, 256, 4, 8000, 512, **LLAMA)
 BLOCKS = Transformer("blocks", 4, 1024, 8, 400, 512, **LLAMA | {"ffn": 2048})
-# Shape, batch, sequence, method, formats of adapters and base, checkpointed, autocast: each moment is the peak of some.
+# Shape, batch, sequence, method, formats of adapters and base, checkpointed, precision: each moment is some peak.
 CASES = {
-    "loss": (ROOT, 4, 256, "lora", "16-bit", "16-bit", True, False),
-    "loss, fp32 adapters": (ROOT, 4, 256, "lora", "fp32", "16-bit", True, False),
-    "loss, 4 bits": (ROOT, 4, 256, "qlora", "16-bit", "16-bit", True, False),
-    "first gather": (ROOT, 1, 64, "lora", "16-bit", "16-bit", True, False),
-    "first gather, 4 bits, autocast": (ROOT, 1, 64, "qlora", "fp32", "fp32", True, True),
-    "first gather, 4 bits, as FSDP-QLoRA": (ROOT, 1, 64, "qlora", "fp32", "16-bit", True, True),
-    "last gather": (BLOCKS, 1, 64, "lora", "16-bit", "16-bit", False, False),
-    "last gather, checkpointed": (BLOCKS, 1, 64, "lora", "fp32", "16-bit", True, False),
-    "last segment": (BLOCKS, 4, 256, "lora", "16-bit", "16-bit", True, False),
+    "loss": (ROOT, 4, 256, "lora", "16-bit", "16-bit", True, "bf16"),
+    "loss, fp32 adapters": (ROOT, 4, 256, "lora", "fp32", "16-bit", True, "bf16"),
+    "loss, 4 bits": (ROOT, 4, 256, "qlora", "16-bit", "16-bit", True, "bf16"),
+    "first gather": (ROOT, 1, 64, "lora", "16-bit", "16-bit", True, "bf16"),
+    "first gather, 4 bits, autocast": (ROOT, 1, 64, "qlora", "fp32", "fp32", True, "amp-bf16"),
+    "first gather, 4 bits, as FSDP-QLoRA": (ROOT, 1, 64, "qlora", "fp32", "16-bit", True, "amp-bf16"),
+    "last gather": (BLOCKS, 1, 64, "lora", "16-bit", "16-bit", False, "bf16"),
+    "last gather, checkpointed": (BLOCKS, 1, 64, "lora", "fp32", "16-bit", True, "bf16"),
+    "last segment": (BLOCKS, 4, 256, "lora", "16-bit", "16-bit", True, "bf16"),
+    "loss, FP32 shards": (ROOT, 4, 256, "lora", "fp32", "fp32", True, "mixed-bf16"),
+    "last gather, shards of two formats": (BLOCKS, 1, 64, "lora", "fp32", "16-bit", False, "mixed-bf16"),
+    "last segment, FP32 shards": (BLOCKS, 4, 256, "lora", "fp32", "fp32", True, "mixed-bf16"),
 }
 
 
@@ -63,7 +66,7 @@ def _scales(network: Any) -> Iterator[torch.Tensor]:
 
 def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
     """Bytes that stay between steps without gradients, and the most in the third step, of the first of all replicas."""
-    shape, batch, sequence, method, adapters, base, checkpointed, autocast = case
+    shape, batch, sequence, method, adapters, base, checkpointed, precision = case
     network = llama(shape, FORMATS[base])
     if method == "qlora":
         _in_four_bits(network, torch.bfloat16)
@@ -74,14 +77,15 @@ def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
     if checkpointed:
         network.gradient_checkpointing_enable({"use_reentrant": False})
     network.enable_input_require_grads()
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16 if precision == "mixed-bf16" else None)
     for block in network.base_model.model.model.layers:
-        fully_shard(block, mesh=mesh)
-    fully_shard(network, mesh=mesh)
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    fully_shard(network, mesh=mesh, mp_policy=policy)
     optimizer = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], fused=True)
     tokens = torch.arange(batch * sequence).reshape(batch, sequence) % shape.vocab
 
     def step() -> None:
-        with autocasting(enabled=autocast):
+        with autocasting(enabled=precision == "amp-bf16"):
             loss = network(input_ids=tokens, labels=tokens, use_cache=False).loss
         loss.backward()
         optimizer.step()
@@ -99,9 +103,9 @@ def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_peak_of_adapters_under_fsdp2_is_pytorchs(mesh: DeviceMesh, name: str) -> None:
-    shape, batch, sequence, method, adapters, base, checkpointed, autocast = CASES[name]
+    shape, batch, sequence, method, adapters, base, checkpointed, precision = CASES[name]
     ledger = training_memory(
-        shape, batch=batch, sequence=sequence, precision="amp-bf16" if autocast else "bf16", dp=REPLICAS, zero=3,
+        shape, batch=batch, sequence=sequence, precision=precision, dp=REPLICAS, zero=3,
         update="fused", backend="cpu", checkpointing="full" if checkpointed else "none", method=method, lora_rank=16,
         adapter_format=adapters, base_format=base,
     )  # fmt: skip
