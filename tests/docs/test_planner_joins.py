@@ -24,6 +24,7 @@ from ironlaw.models.published import published
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, START, at, sent
 from tests.docs.planner_texts import COMMAND, FULL, LLAMA, NANO_GPT, QWEN, RUN, ZERO_3, header_of
+from tests.docs.test_planner_changes import suggested
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +226,56 @@ def test_no_verdict_stands_where_files_leave_open_on_what_it_rests_until_the_rea
     then = ACT.compute(State("run", {**state.controls, **closes}))
     assert then.readings["Verdict"] in SAID.values()
     assert (then.success or then.failure).title == then.readings["Verdict"]  # type: ignore[union-attr]
+
+
+BESIDE_ADAPTERS = "lora_modules_to_save:\n  - embed_tokens\n  - lm_head\n"
+
+
+@pytest.mark.parametrize(
+    ("besides", "gpu", "waits"),
+    [
+        (BESIDE_ADAPTERS, "a100-80", True),
+        (BESIDE_ADAPTERS, "rtx-4060", False),
+        ("use_galore: true\n", "a100-80", False),
+        ("use_galore: true\n", "rtx-4060", True),
+        (f"{BESIDE_ADAPTERS}use_galore: true\n", "a100-80", True),
+        (f"{BESIDE_ADAPTERS}use_galore: true\n", "rtx-4060", True),
+    ],
+)
+def test_a_verdict_waits_for_what_is_not_counted_where_that_could_change_it(
+    act: LoadedAct, besides: str, gpu: str, waits: bool
+) -> None:
+    """What takes more may break what fits, and what takes less may mend what does not."""
+    heard = read([f"{AXOLOTL}\n{besides}"], at(gpu=gpu))
+    state = State("run", {**at(gpu=gpu).controls, **heard.controls})
+    is_left(str(state.controls["left"]))
+    title = "Without what is not counted"
+    assert (ACT.compute(state).readings["Verdict"] == title) == waits
+    changes = suggested(act, state)
+    assert (changes[0]["title"] == "I train without what is not counted") == waits
+    if waits and gpu == "a100-80":
+        assert not any(one["text"].endswith(("Then it fits.", "Still fits.")) for one in changes)
+    elif not waits and gpu != "a100-80":
+        assert "and more for what is not counted" in ACT.compute(state).failure.remedy  # type: ignore[union-attr]
+
+
+def test_what_is_trained_beside_adapters_counts_nothing_without_them() -> None:
+    text = AXOLOTL.replace("adapter: qlora\n", "").replace("load_in_4bit: true\n", "")
+    assert "adapter" not in text
+    assert not read([f"{text}\n{BESIDE_ADAPTERS}"], START).controls["left"]
+
+
+@pytest.mark.parametrize(("sequence", "says"), [(4_096, "Fits"), (11_264, "Uncertain, probably yes")])
+def test_no_verdict_stands_alone_beside_the_readers_own_message_that_it_failed(sequence: int, says: str) -> None:
+    plan = at(model=QWEN, gpu="rtx-4090", method="lora", sequence=sequence, batch=1, checkpointing="full")
+    assert ACT.compute(plan).summary.startswith(f"{says}: ")
+    heard = read([OUT_OF_MEMORY], plan)
+    state = State("run", {**plan.controls, **heard.controls})
+    title = says.partition(",")[0]
+    assert ACT.compute(state).summary.startswith(f"{title}, though your message says that it failed: ")
+    # Of another plan the message says nothing.
+    moved = State("run", {**state.controls, "sequence": sequence + 1})
+    assert ACT.compute(moved).summary.startswith(f"{says}: ")
 
 
 def test_a_hand_that_chooses_the_model_that_stands_as_an_example_is_believed() -> None:

@@ -84,6 +84,8 @@ MEASURED = frozenset((
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 LEFT = ("model", "zero", "method")
 """Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
+BESIDES = "besides"
+"""Beside them: what files switch on that is not counted takes `"more"` memory, `"less"`, or `"both"`."""
 NAMED, BY = "named", "by"
 """Beside them: the engine's name of a model that a file names and whose sizes are others, and the kind of that file."""
 NAMES_MODEL = (*KINDS, "nanoGPT", "command", "name", "log")
@@ -145,6 +147,8 @@ def is_left(text: str) -> None:
     note = _object(text)
     known = {NAMED: (*published(), *list_models()), BY: NAMES_MODEL}
     for name, value in note.items():
+        if name == BESIDES and value in ("more", "less", "both"):
+            continue
         if name in known and value in known[name] and known.keys() | {"model"} <= note.keys():
             continue
         control = next((one for one in CONTROLS if one.name == name), None)

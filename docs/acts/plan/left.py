@@ -9,11 +9,11 @@ from explorable import live
 from ironlaw import GB, Transformer, model
 from ironlaw.files.facts import DIVIDES, Reading
 
-from .choices import BY, EXAMPLE, LEFT, NAMED, PASTED, in_list, model_of
+from .choices import BESIDES, BY, EXAMPLE, LEFT, NAMED, PASTED, in_list, model_of
 from .pasted import OF_A_RUN, TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides",
-          "method": "Without the reference model"}  # fmt: skip
+          "method": "Without the reference model", BESIDES: "Without what is not counted"}  # fmt: skip
 """What stands in the place of a verdict; the first counts that is open."""
 _FIRST = 1000.0
 """Worth of what is asked before all changes."""
@@ -21,6 +21,11 @@ TWO_MODELS = "Your files name two models"
 """What stands there where the model's sizes are not those of the model that a file names."""
 _WHO = {"command": "The command names", "name": "You named"}
 _THEN = "Then there is a verdict."
+_WHOLE = (
+    "What your file trains whole beside adapters is not counted: embedding and head take {:.1f} to {:.1f} GB more of "
+    "every card where ZeRO does not divide them."
+)
+_SAVED = "Your file saves memory in a way that is not counted."
 REFERRING = ("dpo", "kto")
 """Stages that keep a frozen model of the same size beside one that is trained whole."""
 _VERDICT = {"fits": "it fits", "uncertain": "it is uncertain whether it fits", "not": "it does not fit"}
@@ -49,7 +54,7 @@ def noted(
     said: Collection[str],
     at: Mapping[str, live.Value],
     found: bool,
-    rival: Mapping[str, str],
+    besides: Mapping[str, str],
 ) -> str:
     """The note on what files of a training leave open; empty where they leave nothing.
 
@@ -58,7 +63,7 @@ def noted(
         said: What is told of them.
         at: Where the controls then stand.
         found: Whether the files say which model of the page's is trained.
-        rival: What `other_model` says of them.
+        besides: What `other_model` says of them, and what is not counted.
     """
     left = set()
     # A table of nvidia-smi is of a run where something takes memory.
@@ -67,11 +72,11 @@ def noted(
         # Whoever has chosen a model before, and gives a file that names none, means that one.
         named = any(reading.facts.model for reading in readings) or any("stands instead" in line for line in said)
         left |= {"model"} if named or at["model"] == EXAMPLE else set()
-    left |= {"model"} if rival else set()
+    left |= {"model"} if NAMED in besides else set()
     left |= {"zero"} if any(DIVIDES in line for line in said) else set()
     stages = {reading.facts.stage for reading in readings}
     left |= {"method"} if at["method"] == "full" and stages & {*REFERRING} else set()
-    return _note({name: at[name] for name in LEFT if name in left} | {**rival})
+    return _note({name: at[name] for name in LEFT if name in left} | {**besides})
 
 
 def _note(found: Mapping[str, live.Value]) -> str:
@@ -81,7 +86,9 @@ def _note(found: Mapping[str, live.Value]) -> str:
 def left(state: live.State) -> tuple[str, ...]:
     """The controls that a reader's files leave open, and that nobody has moved since."""
     note = _read(state)
-    return tuple(name for name in LEFT if name in note and note[name] == state.controls[name])
+    return tuple(name for name in LEFT if name in note and note[name] == state.controls[name]) + (BESIDES,) * (
+        BESIDES in note
+    )
 
 
 def _read(state: live.State) -> dict[str, live.Value]:
@@ -100,6 +107,13 @@ def reference(at: Mapping[str, live.Value]) -> str:
     return f"{short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32)"
 
 
+def _trained_besides(state: live.State) -> tuple[float, float]:
+    """GB of embedding and head, trained whole by AdamW in 16 bits and in FP32: weights, gradients and two states."""
+    found = _sizes(model_of(str(state.controls["model"]), str(state.controls["config"])))
+    parameters = found.vocab * found.hidden * (1 if found.tied else 2)
+    return 8 * parameters / GB, 16 * parameters / GB
+
+
 def _sizes(named: str | Transformer) -> Transformer:
     return model(named) if isinstance(named, str) else named
 
@@ -110,9 +124,11 @@ def _source(state: live.State) -> str:
 
 
 def waiting(state: live.State, verdict: str) -> tuple[str, ...]:
-    """What a verdict waits for: what is too much without the reference model is too much with it."""
-    names = left(state)
-    return () if names == ("method",) and verdict == "not" else names
+    """What a verdict waits for: what is too much is too much with more, and what fits does so with less."""
+    names, besides = left(state), _read(state).get(BESIDES)
+    more = {"method"} | ({BESIDES} if besides == "more" else set())
+    settled = more if verdict == "not" else {BESIDES} if besides == "less" and verdict == "fits" else set()
+    return () if settled.issuperset(names) else names
 
 
 def instead(state: live.State, verdict: str, need: float, room: float) -> live.Success | None:
@@ -137,6 +153,7 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         f"{reference(state.controls)} GB more of every card, where ZeRO 3 does not divide it.",
     }
     note = _read(state)
+    told[BESIDES] = _WHOLE.format(*_trained_besides(state)) if note.get(BESIDES) != "less" else _SAVED
     title = TITLES[names[0]]
     if names[0] == "model" and NAMED in note:
         title = TWO_MODELS
@@ -147,11 +164,12 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
     return live.Success(title, said, marked=False)
 
 
-def confirmed(state: live.State) -> Iterator[live.Suggestion]:
+def confirmed(state: live.State, verdict: str) -> Iterator[live.Suggestion]:
     """Changes that take what stands on the page for what the files leave open."""
-    names, note = left(state), _read(state)
+    names, note = waiting(state, verdict), _read(state)
     titles = {"model": f"My model is {_standing(state)}", "zero": "My cards divide what stands here",
-              "method": "My reference model's answers are computed before the training"}  # fmt: skip
+              "method": "My reference model's answers are computed before the training",
+              BESIDES: "I train without what is not counted"}  # fmt: skip
     if NAMED in note:
         titles["model"] = f"My model is that of {_source(state)}"
     for name in names:

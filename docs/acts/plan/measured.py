@@ -58,6 +58,12 @@ def told(measured: Mapping[str, float]) -> str:
     return f"Read: {', '.join(f'{name} {size} {unit}'.strip() for name, size, unit in _figures(measured))}."
 
 
+def has_failed(state: live.State) -> bool:
+    """Whether a message that was read with this very plan says that its memory was not enough."""
+    found = json.loads(str(state.controls["measured"]) or "{}")
+    return "asked" in found and "model" not in left(state) and found.get(READ_AT) == mark_of(state)
+
+
 def _figures(measured: Mapping[str, float]) -> list[tuple[str, str, str]]:
     """What was measured, how much of which unit."""
     return [(name, _digits(measured[one] / size), unit) for one, (name, unit, size) in READ.items() if one in measured]

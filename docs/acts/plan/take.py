@@ -17,7 +17,21 @@ from ironlaw.files.words import joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, FOLLOW, KEPT, LEAN, MEASURED, MORE, PASTED, READ_AT, SAID, in_list, mark_of, model_of
+from .choices import (
+    BESIDES,
+    CONTROLS,
+    FOLLOW,
+    KEPT,
+    LEAN,
+    MEASURED,
+    MORE,
+    PASTED,
+    READ_AT,
+    SAID,
+    in_list,
+    mark_of,
+    model_of,
+)
 from .choices import words_of as chosen
 from .left import REFERRING, noted, other_model, reference
 from .measured import told as measured_words
@@ -52,6 +66,8 @@ PAIRS = (
     "An example of DPO is two sequences, the chosen and the rejected one: {:,} at a time are {:,} sequences. Set that "
     "many, and both are counted; your file goes on to count pairs."
 )
+_TRAINED_BESIDES = ("lora_modules_to_save", "modules_to_save", "additional_target")
+"""Those that train whole modules beside adapters; all others save memory."""
 _UNCOUNTED = re.compile(
     r"""^[ \t]*["']?(lora_modules_to_save|modules_to_save|additional_target|use_galore|use_badam|use_apollo|"""
     r"""lisa_n_layers|sequence_parallel_degree|activation_offloading|"""
@@ -89,7 +105,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
-    said = [*understood.assumed, *understood.missing, *about, *_uncounted(texts)]
+    uncounted = _uncounted(texts)
+    said = [*understood.assumed, *understood.missing, *about, *_told(uncounted)]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)
     for word, value in words.items():
@@ -123,7 +140,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
-    controls["left"] = noted(readings, said, at, "model" in controls, rival)
+    controls["left"] = noted(readings, said, at, "model" in controls, {**rival, **_besides(uncounted, at)})
     said += _reference(facts, at)
     said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
@@ -167,9 +184,19 @@ def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
 
 
 def _uncounted(texts: Sequence[str]) -> list[str]:
-    """A sentence on settings that are not counted; nothing where texts have none."""
-    names = dict.fromkeys(found.lower() for text in texts for found in _UNCOUNTED.findall(text))
-    return [f"Not counted, though it changes memory or time: {', '.join(names)}."] if names else []
+    """Settings that are not counted, though they change memory or time."""
+    return [*dict.fromkeys(found.lower() for text in texts for found in _UNCOUNTED.findall(text))]
+
+
+def _told(uncounted: Collection[str]) -> list[str]:
+    return [f"Not counted, though it changes memory or time: {', '.join(uncounted)}."] if uncounted else []
+
+
+def _besides(uncounted: Collection[str], at: Mapping[str, live.Value]) -> Mapping[str, str]:
+    """Whether what is not counted takes more memory, less, or both; without adapters nothing is trained beside them."""
+    more = at["method"] != "full" and any(name in _TRAINED_BESIDES for name in uncounted)
+    less = any(name not in _TRAINED_BESIDES for name in uncounted)
+    return {BESIDES: "both" if more and less else "more" if more else "less"} if more or less else {}
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:

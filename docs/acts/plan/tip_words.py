@@ -31,6 +31,13 @@ def then(verdict: Verdict, before: Verdict) -> str:
     return _STILL if verdict == before == "fits" else _THEN[verdict]
 
 
+def by_count(text: str) -> str:
+    """The same of a plan of which something is not counted."""
+    for said in (_THEN["fits"], _STILL):
+        text = text.replace(said, f"{said[:-1]} by what is counted.")
+    return text
+
+
 def sentence(one: Advice, before: Verdict) -> str:
     """What a change of a plan with such a verdict saves and costs."""
     costs = f"{memory(one.saves_bytes / GB)}, {pace(one.time_factor)}."

@@ -19,9 +19,9 @@ from .beside import taken_back
 from .causes import beyond
 from .choices import CONTROLS, WAS, formats_at, more_of, setup_of, together_of
 from .labels import is_uncounted
-from .left import confirmed
+from .left import confirmed, waiting
 from .tip_controls import SLIDERS, by_files, controls_of
-from .tip_words import memory, pace, sentence
+from .tip_words import by_count, memory, pace, sentence
 from .tip_words import then as then_words
 from .view import compute
 
@@ -74,8 +74,9 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         yield from _ways_out(state, uncounted=is_uncounted(error))
         yield from taken_back(state)
         return
-    yield from (replace(one, group=SAME) for one in confirmed(state))
-    yield from _changes(state, c)
+    yield from (replace(one, group=SAME) for one in confirmed(state, prepare(c)().verdict))
+    open_yet = waiting(state, "fits")
+    yield from (replace(one, text=by_count(one.text)) if open_yet else one for one in _changes(state, c))
     yield from taken_back(state)
     yield DONE
     for name, value in _asked_next(c):

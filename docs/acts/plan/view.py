@@ -22,8 +22,8 @@ from .causes import WEIGHTS, away, beyond, cause, communicators, experts, loadin
 from .choices import FORMATS, LEAN, more_of, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
-from .left import instead
-from .measured import measured_tables, read_tables
+from .left import instead, left
+from .measured import has_failed, measured_tables, read_tables
 from .phases import held, phase_table, phases_of, stack
 
 PARTS = {
@@ -124,13 +124,19 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     why = "" if state.moving else cause(asked, sizes, fullest)
     open_yet, host = instead(state, verdict, need, room), offloaded(asked, found)
-    failure = None if open_yet or verdict == "fits" else _failure(verdict, need, room, band, host, why)
+    failure = (
+        None
+        if open_yet or verdict == "fits"
+        else _failure(verdict, need, room, band, host, why, uncounted=bool(left(state)))
+    )
     success = open_yet or (_success(need, room, band, host, why) if verdict == "fits" else None)
     if first := "" if state.moving or open_yet else experts(asked):
         failure = replace(failure, excess=f"{first} {failure.excess}") if failure else None
         success = replace(success, what=f"{first} {success.what}") if success else None
     said = open_yet.title if open_yet else SAID[verdict]
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
+    if said in (SAID["fits"], SAID["uncertain"]) and has_failed(state):
+        leans = ", though your message says that it failed"
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
@@ -396,14 +402,18 @@ def _leaning(room: float, band: Any) -> str:
     return "probably yes" if band.expected / GB <= room else "probably not"
 
 
-def _failure(verdict: str, need: float, room: float, band: Any, host: str, why: str) -> live.Failure:
+def _failure(
+    verdict: str, need: float, room: float, band: Any, host: str, why: str, *, uncounted: bool
+) -> live.Failure:
     safe = max(need, band.high / GB if band else 0)
     if verdict == "not":
+        more = ", and more for what is not counted" if uncounted else ""
         return live.Failure(
             "Does not fit",
             f"A card needs {need:.1f} GB.",
             _joined(f"It can give {room:.1f} GB.", why),
-            f"To fit safely as it is, a card would have to give {safe:.1f} GB. Changes that help are looked for below.",
+            f"To fit safely as it is, a card would have to give {safe:.1f} GB{more}. "
+            "Changes that help are looked for below.",
         )
     # The count is the least that the card must have; that it may fit all the same rests on runs that took less.
     less = need > room

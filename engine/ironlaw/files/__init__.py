@@ -95,6 +95,13 @@ class UnreadError(EngineError):
         return self.because
 
 
+def _all(text: str, mapping: _Mapping) -> list[Reading]:
+    """What a text says: of a log that ends in a message about memory both."""
+    found = _read(text, mapping)
+    log = logs.read(text) if found.kind == "out of memory" else None
+    return [log, found] if log else [found]
+
+
 def _named(name: str) -> Reading:
     if (found := values.model(name)) is None:
         because = f"{name} is no model that the planner knows by name: paste its config.json"
@@ -122,7 +129,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     pieces = pastes.pieces(text, lambda part: _is_part(part, mapping))
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:
-        return ((text, _read(known[0].text if known else text, mapping)),)
+        return tuple((text, one) for one in _all(known[0].text if known else text, mapping))
     found: list[tuple[str, Reading]] = []
     told: list[str] = []
     beyond: list[str] = []
@@ -130,7 +137,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
 
     def taken(part: str, line: int = 0) -> bool:
         try:
-            found.append((part, _read(_END.sub("", part), mapping)))
+            found.extend((part, one) for one in _all(_END.sub("", part), mapping))
         except (UnreadError, TooDeepError) as error:
             why.append(error)
             if line:

@@ -54,9 +54,7 @@ def test_a_rate_that_nothing_has_gives_no_samples() -> None:
     assert measured.samples_per_step is None
 
 
-def test_what_torchtitan_prints_as_it_begins_is_its_setup() -> None:
-    # pytorch/torchtitan: what `train.py`, `ParallelDims` and the parallelizers print.
-    log = """\
+BEGINS = """\
 + torchrun --nproc_per_node=8 --role rank --tee 3 -m torchtitan.train --job.config_file ./llama3_8b.toml
 [rank0]:[titan] INFO - Building device mesh with parallelism: pp=2, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=1
 [rank0]:[titan] INFO - Model llama3 8B size: 8,030,261,248 total parameters
@@ -66,7 +64,11 @@ gradient accumulation steps 2, sequence length 12288, total steps 3000 (warmup 6
 [rank0]:[titan] INFO - step: 10  loss:  9.9834  grad_norm:  4.4551  memory: 66.01GiB(83.03%)  tps: 6,260  \
 tflops: 295.72  mfu: 29.90%
 """
-    both = [reading for _, reading in parts(log)]
+
+
+def test_what_torchtitan_prints_as_it_begins_is_its_setup() -> None:
+    # pytorch/torchtitan: what `train.py`, `ParallelDims` and the parallelizers print.
+    both = [reading for _, reading in parts(BEGINS)]
     assert [one.kind for one in both] == ["log", "command"]
     facts = joined(both).facts  # of the command's 8 devices the log's 16 are left
     assert facts.devices == 16
@@ -123,3 +125,12 @@ def test_what_a_trainer_prints_as_it_begins_is_its_batch_and_cards(behind: str) 
     assert (words["batch"], words["accumulate"], words["dp"]) == (4, 8, 4)
     two = words_of([reading, read("torchrun --nproc_per_node 2 train.py")], {"model": "gpt2", "gpu": "t4"}).words
     assert two["dp"] == 2  # who says how many cards there are is right
+
+
+def test_a_log_that_ends_in_a_message_about_memory_says_both() -> None:
+    log = BEGINS.partition("\n")[2]
+    message = "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total "
+    message += "capacity of 79.11 GiB of which 2.2 GiB is free.\n"
+    alone = [reading for text in (log, message) for _, reading in parts(text)]
+    assert [one.kind for one in alone] == ["log", "out of memory"]
+    assert [reading for _, reading in parts(log + message)] == alone
