@@ -18,7 +18,7 @@ from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import LoadedAct
-from ironlaw import estimate
+from ironlaw import EngineError, estimate
 from ironlaw.files import Facts
 from ironlaw.models.published import published
 from tests.docs.acts import loaded
@@ -226,6 +226,15 @@ def test_no_verdict_stands_where_files_leave_open_on_what_it_rests_until_the_rea
     then = ACT.compute(State("run", {**state.controls, **closes}))
     assert then.readings["Verdict"] in SAID.values()
     assert (then.success or then.failure).title == then.readings["Verdict"]  # type: ignore[union-attr]
+
+
+def test_texts_that_disagree_are_told_by_their_kinds() -> None:
+    deepspeed = json.dumps({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}})
+    with pytest.raises(EngineError) as caught:
+        read([AXOLOTL, deepspeed], START)
+    assert str(caught.value) == (
+        "these texts disagree about micro batch: axolotl says 2; DeepSpeed says 4. Change one of them, or take it away"
+    )
 
 
 BESIDE_ADAPTERS = "lora_modules_to_save:\n  - embed_tokens\n  - lm_head\n"

@@ -10,10 +10,10 @@ from math import prod
 from typing import Any
 
 from explorable import live
-from ironlaw import GIB, accelerator, model
-from ironlaw.files import Reading, parts
+from ironlaw import GIB, EngineError, accelerator, model
+from ironlaw.files import Reading, UnreadError, parts
 from ironlaw.files.facts import AUTO, FAR, Facts
-from ironlaw.files.words import joined, words_of
+from ironlaw.files.words import Joined, joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
@@ -95,7 +95,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     kept = latest(found)
     readings = [reading for inside in kept for reading in inside]
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
-    stands, files = chosen(state), joined(readings)
+    stands, files = chosen(state), _joined(readings)
     facts = files.facts
     told = facts.said().keys()
     given = {word: stands[word] for word, fact in _GIVEN.items() if fact not in told}
@@ -149,6 +149,18 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
+
+
+def _joined(readings: Sequence[Reading]) -> Joined:
+    """What texts say together. Raises `EngineError` with the kinds of those that disagree."""
+    try:
+        return joined(readings)
+    except EngineError as error:
+        name, sides = error.what.replace(" ", "_"), (error.value, *error.allowed)
+        said = [(reading.kind, getattr(reading.facts, name, None)) for reading in readings]
+        told = "; ".join(dict.fromkeys(f"{kind} says {value}" for kind, value in said if value in sides))
+        why = f"these texts disagree about {error.what}: {told}. Change one of them, or take it away"
+        raise UnreadError(error.what, error.value, error.allowed, because=why) from error
 
 
 def _keep(controls: dict[str, live.Value], state: live.State, said: list[str]) -> None:
