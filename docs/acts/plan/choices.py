@@ -364,7 +364,8 @@ def _formats(at: Mapping[str, Any], follows: Mapping[str, Any]) -> str | None:
     if formats := follows.get("precision"):
         return str(formats)
     divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
-    if at["method"] != "full" or not divided:
+    trained = at["method"] == "full" or (at["method"] == "lora" and int(at["zero"]) == 3)
+    if not (trained and divided):
         return None
     return DIVIDED.get(accelerator(str(at["gpu"])).short_format or "")
 

@@ -223,7 +223,7 @@ def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
     That is what is trained, and the card where formats are the card's.
     """
     deepspeed = facts.get("runtime") == "deepspeed"
-    every = "method" not in told or facts.get("compute") in AUTO
+    every = "method" not in told or facts.get("compute") in AUTO or facts.get("runtime") == "fsdp"
     wanted = {"unprepared", *(_OFFLOADED if deepspeed else ()), *(_FORMATS if every else ())}
     wanted |= {"runtime"} if deepspeed or every else set()
     return {name: facts[name] for name in KEPT if name in wanted and name in facts}

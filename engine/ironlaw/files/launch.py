@@ -225,7 +225,8 @@ def _shape(c: Setup) -> Settings | None:
 
 def deepspeed(c: Setup) -> Settings | None:
     """DeepSpeed's configuration."""
-    plain = c.precision.name in (*OF_DEEPSPEED, DIVIDED, "fp32") or c.adaptation.has_adapters
+    own = (*OF_DEEPSPEED, DIVIDED, "fp32")
+    plain = c.precision.master is None if c.adaptation.has_adapters else c.precision.name in own
     alone = c.layout.peers == 1 and c.precision.name in OF_DEEPSPEED
     divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
     if not plain or not divided or not _keeps_its_formats(c) or c.layout.together > 1:
