@@ -268,6 +268,19 @@ def test_a_verdict_waits_for_what_is_not_counted_where_that_could_change_it(
         assert "and more for what is not counted" in ACT.compute(state).failure.remedy  # type: ignore[union-attr]
 
 
+def test_torchtitans_selective_recomputation_is_told_and_one_card_shares_no_sequence() -> None:
+    begins = "[titan] INFO - Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1\n"
+    begins += "[titan] INFO - Model llama3 8B size: 8,030,261,248 total parameters\n"
+    begins += "[titan] INFO - Applied selective activation checkpointing to the model\n"
+    begins += (
+        "[titan] INFO - step: 10  loss:  9.9834  memory: 66.01GiB(83.03%)  tps: 6,260  tflops: 295.72  mfu: 29.90%\n"
+    )
+    heard = read([begins], START)
+    assert "Not counted, though it changes memory or time: selective activation checkpointing." in heard.said
+    assert json.loads(str(heard.controls["left"])) == {"besides": "less"}
+    assert "cp" not in str(heard.controls["more"])
+
+
 def test_what_is_trained_beside_adapters_counts_nothing_without_them() -> None:
     text = AXOLOTL.replace("adapter: qlora\n", "").replace("load_in_4bit: true\n", "")
     assert "adapter" not in text

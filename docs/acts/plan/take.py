@@ -76,6 +76,10 @@ _UNCOUNTED = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """Settings of trainers that change memory or time and are not counted, where they are switched on."""
+_SELECTIVE = "selective activation checkpointing"
+"""What torchtitan says as it begins: it keeps other tensors than Megatron's way of that name."""
+_ALONE = {"cp": 1}
+"""Words that say nothing, and what they are then."""
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
@@ -123,7 +127,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if facts.zero is not None:
         # A file says what cards divide, and another one how many there are.
         controls["zero"] = facts.zero
-    more = {word: value for word, value in words.items() if word in MORE and value is not None}
+    more = {word: value for word, value in words.items() if word in MORE and value not in (None, _ALONE.get(word))}
     if facts.eval_logits:
         more["eval_logits"] = True  # of a loss in pieces, which may be chosen later
     if open_yet:
@@ -197,7 +201,8 @@ def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
 
 def _uncounted(texts: Sequence[str]) -> list[str]:
     """Settings that are not counted, though they change memory or time."""
-    return [*dict.fromkeys(found.lower() for text in texts for found in _UNCOUNTED.findall(text))]
+    found = [name.lower() for text in texts for name in _UNCOUNTED.findall(text)]
+    return [*dict.fromkeys(found + [_SELECTIVE for text in texts if f"Applied {_SELECTIVE}" in text])]
 
 
 def _told(uncounted: Collection[str]) -> list[str]:
