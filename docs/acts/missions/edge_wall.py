@@ -51,7 +51,7 @@ WALL = Wall(
         RATE,
     ),
     ask=Guess(
-        "All cars change to FP32, safe from headlights. What becomes of their MFU?",
+        "All cars change to FP32, safe from headlights. What becomes of their MFU, still against the 16-bit peak?",
         {"precision": "fp32"},
         lambda plan: plan.mfu,
         (

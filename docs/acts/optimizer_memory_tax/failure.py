@@ -54,7 +54,9 @@ def remedy(setting: Setting, context: str) -> str:
     # Sorted by size: of several steps on one control the last wins, which gives up the least.
     best = {next(iter(setting.changes_to(other))): other for other in nearest}
     offers = [f"{setting.changes_to(other)[control]} ({gb(needed(other))} GB)" for control, other in best.items()]
-    return f"One change is enough: {', or '.join(offers)}."
+    said = f"One change is enough: {', or '.join(offers)}."
+    half = "precision" in best and best["precision"].precision == "fp16"
+    return f"{said} FP16 loses small updates, so it does not train stably." if half else said
 
 
 # --8<-- [end:remedy]

@@ -257,7 +257,7 @@ def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> liv
     rate = learning_rate(wall, plan, str(setting["rate"]))
     rows = [
         live.row("Samples in an update", f"{plan.batch:,}"),
-        live.row("Updates simulated", f"{len(run.losses):,}"),
+        live.row(f"Updates simulated, at least {LEAST}", f"{len(run.losses):,}"),
         live.row("Updates that the samples are enough for", f"{trials.wanted:,}"),
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),

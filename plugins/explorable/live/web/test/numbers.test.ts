@@ -25,6 +25,7 @@ test("an answer has its unit, also where words were chosen", () => {
 test("the numbers of a gap add up as they are shown", () => {
   const headline = "You said 12.5 GB, and that is right: 12.46 GB.";
   expect(gapWords(gap(12.4608896, 12.5, "GB"), headline)).toBe("answer 12.46 GB, −0.04 from the prediction");
+  expect(gapWords(gap(0.147733, 1 / 7, "times"), "It becomes 0.15 times what it was.")).toMatch(/^answer 0\.15 times, \+0\.00488 from the prediction/);
   expect(gapWords(gap(58.62, 58.5, "%"), "In fact 59 %.")).toBe("answer 59 %, +0.5 from the prediction");
 });
 

@@ -29,15 +29,19 @@ export function shownIn(value: number, ...texts: string[]): string {
 /** The answer as the act's sentence shows it, with its unit where the gap has one. */
 export const answerWords = ({ answer, unit }: Gap, headline: string): string => [shownIn(answer, headline), unit].filter(Boolean).join(" ");
 
+/** Digits behind the point from which on a prediction is a fraction that nobody typed, such as a seventh. */
+const ENDLESS = 7;
+
 /** The gap in numbers. What is shown adds up: prediction and difference are the answer that is shown. */
 export function gapWords(gap: Gap, headline: string): string {
   const { answer, difference, factor } = gap;
   const digits = digitsIn(answer, [headline]);
   // Binary fractions leave a last digit over.
   const prediction = Number((answer - difference).toPrecision(12));
-  const behind = Math.max(digits ?? 0, String(prediction).split(".")[1]?.length ?? 0);
-  const far = digits === null ? difference : Number(answer.toFixed(digits)) - prediction;
-  const size = digits === null ? round(Math.abs(far)) : fixed(Math.abs(far), Math.min(behind, 9));
+  const typed = String(prediction).split(".")[1]?.length ?? 0;
+  const adds = digits !== null && typed < ENDLESS;
+  const far = adds ? Number(answer.toFixed(digits)) - prediction : difference;
+  const size = adds ? fixed(Math.abs(far), Math.max(digits, typed)) : round(Math.abs(far));
   const signed = `${far < 0 ? "−" : "+"}${size}`;
   return `answer ${answerWords(gap, headline)}, ${signed} from the prediction${factor === null ? "" : `, factor ${round(factor)}`}`;
 }
