@@ -364,7 +364,8 @@ def _formats(at: Mapping[str, Any], follows: Mapping[str, Any]) -> str | None:
     if formats := follows.get("precision"):
         return str(formats)
     divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
-    trained = at["method"] == "full" or (at["method"] == "lora" and int(at["zero"]) == 3)
+    alone = not at["offload"] and not {"runtime", "offload_sizes"} & {*follows, *more_of(at)}  # without DeepSpeed
+    trained = at["method"] == "full" or (at["method"] == "lora" and int(at["zero"]) == 3 and alone)
     if not (trained and divided):
         return None
     return DIVIDED.get(accelerator(str(at["gpu"])).short_format or "")

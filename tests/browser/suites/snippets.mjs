@@ -31,6 +31,8 @@ const SLOW = [
     '"<style>" + "".join(f"div:has(div div div:nth-child({i}n+1) ~ div) div{{color:red}}" for i in range(1200)) + "</style>" + "<div>" * 90 + "<div></div>" * 8000',
     '"<ol>" + "<li value=9>x" * 6000',
     '"<details open>" * 6000',
+    '"<p>shown</p><table>" + "<tr>" + "<td rowspan=65534 colspan=1000>x</td>" * 50 + "</tr>" + "<tr><td>x</td></tr>" * 3000 + "</table>"',
+    `"<p>shown</p><img width=600 height=600 src='data:image/svg+xml," + "".join("%%%02x" % one for one in ("<svg xmlns=\\"http://www.w3.org/2000/svg\\"><g id=\\"a0\\"><circle r=\\"5\\"/></g>" + "".join(f"<g id=\\"a{i + 1}\\"><use href=\\"#a{i}\\"/><use href=\\"#a{i}\\" x=\\"1\\"/></g>" for i in range(24)) + "</svg>").encode()) + "'>"`,
     '"<p>" + "".join(f"<b id={i}>" for i in range(1500)) + "</p>" + "<p>x" * 3000',
   ].map((html) => `type("Slow", (), {"_repr_html_": lambda self: ${html}})()`),
   `type("Slow", (), {"_repr_svg_": lambda self: '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="900"><foreignObject width="900" height="900"><div xmlns="http://www.w3.org/1999/xhtml">' + "\\u0e33" * 90_000 + "</div></foreignObject></svg>"})()`,

@@ -11,9 +11,17 @@ function body(html: string): HTMLElement {
 test.each([
   ["items of a list", "<ol>" + "<li>x</li>".repeat(2000) + "</ol>"],
   ["parts that open", "<details>x</details>".repeat(600)],
+  ["cells over many rows and columns", `<table>${'<tr><td rowspan="65534" colspan="1000">x</td></tr>'.repeat(5)}</table>`],
+  ["rows that cells go down to the end of", `<table>${'<tr><td rowspan="0">x</td></tr>'.repeat(2000)}</table>`],
+  ["columns that an element stands for", `<table><colgroup>${'<col span="1000">'.repeat(200)}</colgroup></table>`],
   ["elements in each other", "<div>".repeat(150) + "</div>".repeat(150)],
 ])("too many %s are too heavy", (_, html) => {
   expect(tooHeavy(body(html))).toBe(true);
+});
+
+test("a table whose first cells stand over the others is not", () => {
+  const group = '<tr><th rowspan="60" colspan="2">x</th><td>1</td></tr>' + "<tr><td>1</td></tr>".repeat(59);
+  expect(tooHeavy(body(`<table><col span="3">${group.repeat(50)}</table>`))).toBe(false);
 });
 
 test("a large table and a list are not", () => {

@@ -5,6 +5,8 @@ import limits from "../python/limits.json";
 const DEEPEST = 100;
 /** Elements for which a browser takes a time by the square of their number. */
 const MOST: Record<string, number> = { li: 1500, details: 500 };
+/** Places in tables that cells over several rows and columns take: browsers write down each of them. */
+const MOST_SPANNED = 100_000;
 /** Characters that are read at once: a paragraph can repeat all elements that stand open before it. */
 const PIECE = 200;
 /** Selectors times the elements that they are held against. */
@@ -45,7 +47,21 @@ export function tooHeavy(body: Element): boolean {
     if (depth > DEEPEST) return true;
     depths.set(element, depth);
   }
-  return Object.entries(MOST).some(([name, most]) => body.querySelectorAll(name).length > most);
+  return spanned(body) > MOST_SPANNED || Object.entries(MOST).some(([name, most]) => body.querySelectorAll(name).length > most);
+}
+
+/** Places that cells over several rows or columns take, and columns that one element stands for. */
+function spanned(body: Element): number {
+  const rows = body.querySelectorAll("tr").length;
+  // A cell over no rows goes down to the last one.
+  const places = sum(body.querySelectorAll("[rowspan], [colspan]"), (cell) => (span(cell, "rowspan") || rows || 1) * (span(cell, "colspan") || 1));
+  return places + sum(body.querySelectorAll("[span]"), (columns) => span(columns, "span"));
+}
+
+/** How many rows or columns an attribute says; 1 where it says none. Browsers cut it off at 65,534 rows and 1,000 columns. */
+function span(element: Element, name: string): number {
+  const said = Number.parseInt(element.getAttribute(name) ?? "", 10);
+  return said >= 0 ? Math.min(said, name === "rowspan" ? 65_534 : 1000) : 1;
 }
 
 /** Name -> how many elements have it. */

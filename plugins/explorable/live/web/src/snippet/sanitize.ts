@@ -41,6 +41,8 @@ const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color
 
 /** What a value of `display` makes that takes a time by the square. */
 const SLOW = /list-item|ruby/;
+/** Pictures of pixels: a drawing may show its parts a million times. */
+const PIXELS = /^data:image\/(?:png|jpeg|gif|webp)[;,]/i;
 /** Attributes that a browser shows as text. */
 const SHOWN = ["alt", "title"];
 
@@ -76,6 +78,7 @@ purify.addHook("uponSanitizeElement", (node, { tagName }) => {
 purify.addHook("uponSanitizeAttribute", (element, attribute) => {
   const { attrName: name, attrValue: value } = attribute;
   if (name === "style") attribute.attrValue = declared(value);
+  else if (name === "src") attribute.keepAttr = PIXELS.test(value);
   else if (name === "clip-path" && element.closest("clipPath")) attribute.keepAttr = false;
   else if (PAINTS.includes(name)) attribute.keepAttr = isCalm(written(name, value));
 });
