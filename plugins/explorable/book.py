@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
 
-from explorable.shared.errors import UnbuildableError
+from explorable.shared.errors import UnbuildableError, in_a_line
 
 if TYPE_CHECKING:
     from explorable.manifest import Manifest
@@ -220,7 +220,12 @@ class Book:
 
     def ledger_fields(self) -> dict[str, Any]:
         """What the ledger has of its own: `title`, `chapter` and the rules of its fields by name, as `properties`."""
-        given = json.loads(self.ledger.read_text(encoding="utf-8")) if self.ledger else {}
+        try:
+            given = json.loads(self.ledger.read_text(encoding="utf-8")) if self.ledger else {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise UnbuildableError(f"{self.ledger}: {in_a_line(error) or error}") from error
+        if not isinstance(given, dict):
+            raise UnbuildableError(f"{self.ledger}: the ledger's fields must be a mapping")
         return {"title": "Design ledger", "chapter": 1, "properties": {}, **given}
 
     def tokens(self) -> str:

@@ -6,7 +6,7 @@ import argparse
 import logging
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from explorable import book, config, manifest
 from explorable.finish import finish
 from explorable.live import check
 from explorable.prepare import prepare
+from explorable.shared import intake
 from explorable.shared.errors import UnbuildableError, in_a_line
 from explorable.shared.log import ALL
 from explorable.verify import verify
@@ -80,10 +81,24 @@ def finish_site(site: Path, left: Path) -> int:
     except (OSError, ValueError, LookupError, RecursionError) as error:
         print(f"explorable: {left}: {in_a_line(error) or error}; build the site first", file=sys.stderr)
         return 2
+    if faults := list(_unfinishable(site)):
+        print(*faults, sep="\n", file=sys.stderr)
+        return 2
     book.use(made)
     with Said() as said:
         finish(site, made, found)
     return int(said.any)
+
+
+def _unfinishable(site: Path) -> Iterator[str]:
+    """What of a site's folder cannot be finished: what leads out of it, and pages that are none."""
+    for link in intake.links(site):
+        yield f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed. Put a copy in its place."
+    for page in sorted(site.rglob("*.html")):
+        try:
+            page.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            yield f"{page}: {in_a_line(error)}"
 
 
 class Said(logging.Handler):

@@ -16,7 +16,7 @@ from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.measured.part import MeasuredOptions, MeasuredPart
 from explorable.records import JsonRecords
-from explorable.shared.errors import UnbuildableError, nearest
+from explorable.shared.errors import UnbuildableError, nearest, require_within
 
 PARTS: dict[str, tuple[type[Any], type[Any]]] = {
     "live": (LiveOptions, LivePart),
@@ -74,7 +74,8 @@ class Options:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise `UnbuildableError` for a part that there is not."""
+        """Raise `UnbuildableError` for a part that there is not, and for acts outside the docs folder."""
+        require_within("acts", self.acts)
         for part in self.parts:
             if part not in PARTS:
                 raise UnbuildableError(f"there is no part '{part}'; {nearest(part, PARTS)}")

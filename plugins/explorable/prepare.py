@@ -69,7 +69,7 @@ def prepare(config: Configuration) -> int:
         styles=[uri for offer in offers for uri in offer.styles],
         modules=[uri for offer in offers for uri in offer.modules],
         scripts=[uri for offer in offers for uri in offer.scripts],
-        unpublished=[build.given.acts],
+        unpublished=[build.acts().acts_dir] if "live" in build.parts else [],
     )
     write_atomically(config.root / FILE, _manifest(config, build, pages, made).text().encode())
     return len(converted)

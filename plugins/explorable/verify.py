@@ -2,6 +2,9 @@
 
 The build runs snippets in CPython, with an operating system, threads and 64 bits. The page's Python has none of these,
 and is another version. So a snippet can be steady at build and still print something else for a reader.
+
+Pyodide under Node.js reaches the machine: programs have the rights of whoever runs this, as they have at build. It is
+for one's own site.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from urllib.parse import unquote
 
 from explorable.live.build import frame
 from explorable.live.build.assets import BASE, LIBRARY, PYODIDE, REST, START
+from explorable.shared.errors import in_a_line
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
 NODE = "Node.js is missing: install version 20 or newer"
@@ -41,8 +45,14 @@ def verify(site: Path) -> int:
     except (OSError, ValueError):
         print(f"explorable: {site} holds no site with snippets; give the folder of a built one", file=sys.stderr)
         return 2
-    snippets = list(_snippets(site))
-    solutions = list(_solutions(site / BASE / "exercises"))
+    try:
+        if not isinstance(release, dict):
+            raise ValueError("release.json is no mapping")
+        snippets = list(_snippets(site))
+        solutions = list(_solutions(site / BASE / "exercises"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        print(f"explorable: {site} is not as the build wrote it: {in_a_line(error) or error}", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory() as folder:
         library = _whole_library(Path(folder))
         paths = {"site": str(site.resolve()), "pyodide": str(PYODIDE), "library": str(library)}
@@ -94,9 +104,19 @@ def _snippets(site: Path) -> Iterator[dict[str, Any]]:
             files = json.loads(read.told.get("data-files", "[]"))
             yield {
                 **{name: read.told[f"data-{name}"] for name in ("page", "name", "source")},
-                "files": [{"name": file["name"], "path": str((path.parent / file["url"]).resolve())} for file in files],
+                "files": [
+                    {"name": file["name"], "path": str(_within(site, path.parent / file["url"]))} for file in files
+                ],
                 "printed": _shown(*("".join(read.texts[slot]) for slot in _SLOTS), *read.figures, read.html),
             }
+
+
+def _within(site: Path, path: Path) -> Path:
+    """A file of the site. Raises `ValueError` for one elsewhere."""
+    found = path.resolve()
+    if site.resolve() not in found.parents:
+        raise ValueError(f"{found.name} lies outside the site")
+    return found
 
 
 class _Snippet(HTMLParser):

@@ -79,6 +79,34 @@ def test_a_wrong_entry_is_told_in_a_line(
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("acts", ["../acts", "", ".", "/tmp/acts", "acts/../.."])
+def test_acts_lie_inside_the_docs_folder(acts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not published is taken out of the site, and must be nothing else."""
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "mkdocs.yml"
+    file.write_text(
+        f'site_name: x\nplugins: [{{explorable: {{acts: "{acts}"}}}}]\nmarkdown_extensions: [explorable.prepared]\n'
+    )
+    assert prepare_site(file) == 2
+    told = capsys.readouterr().err
+    assert f"'acts': {acts!r} is not allowed; it must be a folder inside the docs folder" in told
+    assert told.count("\n") == 1
+
+
+def test_a_ledger_that_is_no_json_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text("# x\n")
+    (tmp_path / "ledger.json").write_text('{"title": "x",}')
+    file = tmp_path / "mkdocs.yml"
+    file.write_text(
+        "site_name: x\nplugins: [{explorable: {ledger: ledger.json}}]\nmarkdown_extensions: [explorable.prepared]\n"
+    )
+    assert prepare_site(file) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{tmp_path / 'ledger.json'}: ")
+    assert told.count("\n") == 1
+
+
 def test_an_empty_entry_of_the_navigation_has_no_page(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text("nav: [{Later: }, index.md]\n")
     assert [one.source for one in Configuration(tmp_path / "mkdocs.yml").headings] == ["index.md"]

@@ -27,7 +27,8 @@ def complete(site: Path, manifest: Manifest, prepared: Prepared) -> None:
         if not built.is_file() or page.mark not in built.read_text(encoding="utf-8"):
             log.warning("%s: %s", manifest.source(page.file)[0], OTHER)
     for folder in prepared.unpublished:
-        shutil.rmtree(site / folder, ignore_errors=True)
+        if site.resolve() in (site / folder).resolve().parents:
+            shutil.rmtree(site / folder, ignore_errors=True)
     shutil.copytree(Path(manifest.root, prepared.files), site, dirs_exist_ok=True)
     for file in site.rglob("*.html"):
         # The page for what is not found is shown under any address, so nothing can be named from it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorable.shared.errors import UnbuildableError
+from explorable.shared.errors import UnbuildableError, require_within
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class LiveOptions:
     records: str = "records"
 
     def __post_init__(self) -> None:
-        """Raise `UnbuildableError` for a limit in which nothing can run."""
+        """Raise `UnbuildableError` for a limit in which nothing can run, and for acts outside the docs folder."""
+        require_within("acts_dir", self.acts_dir)
         if self.time_limit_s <= 0:
             raise UnbuildableError(f"'time_limit_s': {self.time_limit_s} is not allowed; it must be more than 0")

@@ -6,12 +6,20 @@ import difflib
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import yaml
 
 
 class UnbuildableError(Exception):
     """The book cannot be built. The message is one line: what is wrong, and the way out."""
+
+
+def require_within(option: str, folder: str) -> None:
+    """Raise `UnbuildableError` for an option that names no folder inside the docs folder."""
+    path = PurePosixPath(folder)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in folder:
+        raise UnbuildableError(f"'{option}': {folder!r} is not allowed; it must be a folder inside the docs folder")
 
 
 MOST_LISTED = 26

@@ -9,7 +9,8 @@ import pytest
 
 from explorable import manifest
 from explorable.cli import main
-from explorable.manifest import FILE, Manifest, PageFacts, ReleaseFacts
+from explorable.finish.prepared import complete
+from explorable.manifest import FILE, Manifest, PageFacts, Prepared, ReleaseFacts
 from tests.explorable.strict_build import build_strictly
 
 CONFIG = """site_name: Tiny
@@ -72,3 +73,39 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
     )
     assert manifest.read(given.text()) == given
     assert json.loads(given.text())["pages"]["index.html"]["title"] == "Home"
+
+
+def test_what_leads_out_of_a_site_and_pages_that_are_none_are_told_before_anything_is_written(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    private = tmp_path / "private.html"
+    private.write_text("<html><head></head></html>", "utf-8")
+    site = folder / "site"
+    before = contents(site)
+    link, latin = site / "linked.html", site / "old.html"
+    link.symlink_to(private)
+    latin.write_bytes(b"<html>Z\xfcrich</html>")
+    try:
+        assert finished(folder) == 2
+    finally:
+        link.unlink()
+        latin.unlink()
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith(f"{link}: it is a symbolic link to '{private}', which is not followed.")
+    assert told[1].startswith(f"{latin}: a file is not UTF-8")
+    assert private.read_text("utf-8") == "<html><head></head></html>"
+    assert contents(site) == before
+
+
+@pytest.mark.parametrize("elsewhere", ["", ".", "../beside", "sub/../../beside"])
+def test_nothing_outside_a_site_is_taken_for_what_it_does_not_publish(elsewhere: str, tmp_path: Path) -> None:
+    site, beside = tmp_path / "site", tmp_path / "beside"
+    for made in (site / "sub", site / "acts", beside, tmp_path / "files"):
+        made.mkdir(parents=True)
+    (beside / "act.py").write_text("ACT = 1\n", "utf-8")
+    (site / "index.html").write_text("<html></html>", "utf-8")
+    left = Prepared({}, [], [], [], "files", [], [], [], unpublished=[elsewhere, "acts"])
+    complete(site, Manifest(str(tmp_path)), left)
+    assert (beside / "act.py").exists()
+    assert (site / "index.html").exists()
+    assert not (site / "acts").exists()
