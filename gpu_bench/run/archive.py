@@ -210,7 +210,7 @@ def _file_records(folder: Path, into: Path) -> tuple[list[str], list[str], list[
         if record is None:
             refused.append(f"{name}: {faults[0]}")
             continue
-        target = into / name
+        target = _at_home(name, into)
         earlier = load.read(target, into)[0] if target.is_file() else None
         newer = earlier is not None and earlier["provenance"]["finished"] >= record["provenance"]["finished"]
         worse = earlier is not None and record["status"] not in FINISHED and earlier["status"] in FINISHED
@@ -254,8 +254,28 @@ def _without_damaged(folder: Path) -> list[str]:
 
 def _copied(folder: Path, into: Path, part: str) -> int:
     files = [file for file in (folder / part).rglob("*") if file.is_file()]
+    copied = 0
     for file in files:
-        target = into / _inside(file, folder)
+        target = _at_home(_inside(file, folder), into)
+        if _repeats(target) > _repeats(file):
+            continue  # an earlier archive, brought home after a later one
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-    return len(files)
+        copied += 1
+    return copied
+
+
+def _at_home(name: str, into: Path) -> Path:
+    """Where a file of an archive belongs. Raises `ValueError` where a symbolic link leads to it."""
+    target = into / name
+    for path in (target, *target.parents[: len(Path(name).parts) - 1]):
+        if path.is_symlink():
+            raise ValueError(f"'{path}' is a symbolic link, which is not followed; put a folder or a file in its place")
+    return target
+
+
+def _repeats(file: Path) -> int:
+    """Finished repeats that a file of an unfinished case holds; 0 for any other."""
+    saved = store.read_json(file) if file.suffix == ".partial" and file.is_file() else None
+    parts = (saved or {}).get("parts")
+    return len(parts) if isinstance(parts, list) else 0

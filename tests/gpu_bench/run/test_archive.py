@@ -23,7 +23,7 @@ from gpu_bench.machine import provenance
 from gpu_bench.record import store
 from gpu_bench.record.store import write_json
 from gpu_bench.run import archive
-from gpu_bench.run.archive import COMPILED, pack, unpack
+from gpu_bench.run.archive import COMPILED, PARTS, pack, unpack
 from gpu_bench.run.isolation import compiler_caches
 
 
@@ -269,3 +269,31 @@ def test_a_record_of_a_machine_without_git_gets_the_commit_of_the_same_sources_a
     assert filed["provenance"]["git_commit"] == commit
     assert filed["provenance"]["dirty"] is (None if commit is None else False)
     assert {**filed, "provenance": None} == {**record, "provenance": None}, "nothing else changes"
+
+
+def _left(folder: Path, repeats: int) -> Path:
+    """An archive of one unfinished case with so many finished repeats."""
+    part = folder / PARTS / "ladder" / "x.partial"
+    part.parent.mkdir(parents=True)
+    part.write_text(json.dumps({"context": {}, "parts": [{"status": "ok", "n": one} for one in range(repeats)]}))
+    pack(folder, folder / "left.tar.gz", 0, 0)
+    return folder / "left.tar.gz"
+
+
+def test_an_earlier_archive_after_a_later_one_takes_no_finished_repeats_away(tmp_path: Path) -> None:
+    early, late, home = _left(tmp_path / "early", 1), _left(tmp_path / "late", 3), tmp_path / "home"
+    for one in (early, late, early):
+        unpack([one], home)
+    kept = json.loads((home / PARTS / "ladder" / "x.partial").read_text())
+    assert len(kept["parts"]) == 3
+
+
+def test_no_file_is_filed_through_a_symbolic_link(tmp_path: Path) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    (home / PARTS).mkdir(parents=True)
+    elsewhere.mkdir()
+    (elsewhere / "x.partial").write_text("precious")
+    (home / PARTS / "ladder").symlink_to(elsewhere)
+    with pytest.raises(ValueError, match="is a symbolic link, which is not followed"):
+        unpack([_left(tmp_path / "left", 1)], home)
+    assert (elsewhere / "x.partial").read_text() == "precious"
