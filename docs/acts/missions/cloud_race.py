@@ -80,8 +80,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="Training runs at last on 1,280 GPUs, months behind its deadline; the team asks for twice as many. Every "
-    "fifty updates the cluster stops to write a checkpoint.",
+    situation="Training runs on 1,280 GPUs, months behind its deadline; the team asks for twice as many. Every "
+    "fifty updates all stop for a checkpoint.",
     levers=(
         Dial("devices", "GPUs", 512, 2560, 1280, 128),
         Dial("workers", "Loader processes", 1, 16, 4, unit="per node"),

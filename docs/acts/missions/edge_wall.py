@@ -37,7 +37,7 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="A fleet learns together over LTE. At 3 AM a headlight in one camera made its loss NaN.",
+    situation="A fleet learns over LTE. At 3 AM a headlight in one camera made its loss NaN.",
     message='"40 % MFU, the uplink under a quarter, no NaN for the certifier."',
     levers=(
         Lever("devices", "Cars", {4: "4", 16: "16", 64: "64"}, 16),
@@ -51,7 +51,7 @@ WALL = Wall(
         RATE,
     ),
     ask=Guess(
-        "All cars change to FP32, safe from headlights. What becomes of their MFU, still against the 16-bit peak?",
+        "All cars change to FP32. What becomes of their MFU, still against the 16-bit peak?",
         {"precision": "fp32"},
         lambda plan: plan.mfu,
         (

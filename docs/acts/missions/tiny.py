@@ -63,8 +63,8 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation=f"A hearable must learn its wearer's office with RNNoise, {NET.parameters:,} parameters, from a window "
-    f"a second. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep "
+    situation=f"A hearable learns its wearer's office with RNNoise, {NET.parameters:,} parameters, from a window "
+    f"a second. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM; sound and radio keep "
     f"{RUNNING // KIB}.",
     ask=Ask(
         "Everything learns with Adam in FP32, from one second of sound: how many times the SRAM that is left?",

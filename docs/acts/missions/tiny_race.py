@@ -53,8 +53,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation=f"The output layer learns on 1 mW, so the chip is awake for {AWAKE * 60:.1f} minutes of an hour: it "
-    "wakes up, learns from half a second of sound, writes flash, and sleeps again.",
+    situation=f"On 1 mW the chip is awake {AWAKE * 60:.1f} minutes an hour: its output layer "
+    "learns from half a second of sound, then writes flash.",
     levers=(
         Dial("workers", "Sound buffers", 1, 4, 1, help="Filled by the direct memory access unit, without the core."),
         Dial("devices", "Ears that learn", 1, 2, 1),
@@ -74,7 +74,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Sound", "bus": "Flash, radio", "compute": "Core"},
-    change="A second sound buffer ends the core's waiting for sound",
+    change="A second sound buffer fills while the core learns",
     after={"workers": 2},
     sample="windows",
     target=1200 / 3600,

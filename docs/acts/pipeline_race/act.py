@@ -34,7 +34,7 @@ def act(name: str) -> live.Act:
         situation=f"{race.situation} You have {MOVES} moves.",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
         question=live.NumberQuestion(
-            prompt=f"{race.change}. How many times as fast is training? Up to {TOLERANCE:g} off is right.",
+            prompt=f"{race.change}. How many times as fast is training, to ±{TOLERANCE:g}?",
             unit="times",
             minimum=0.8,
             maximum=2.2,
