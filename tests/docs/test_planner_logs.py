@@ -233,3 +233,10 @@ def test_utilization_of_a_log_is_said_to_be_placed_where_it_is(method: str) -> N
     placed = "percentile" in table.caption
     assert placed is (method == "full")
     assert row["e"] == ("the percentile above is of this page's count" if placed else "not compared")
+
+
+def test_what_a_log_does_not_say_is_named_as_standing_here() -> None:
+    bar = "{'loss': 1.2, 'epoch': 0.1}\n 12%|x | 120/1000 [12:30<1:31:40, 6.25s/it]\n"
+    (line,) = (line for line in read([bar], START).said if "standing here" in line)
+    for said in ("NVIDIA H100 SXM5 80 GB", "“Trains: LoRA”", "“Tokens of a sequence: 2,048”"):
+        assert said in line

@@ -40,6 +40,9 @@ _TOLD = {
     SAID: "what your files say of formats and offloading",
 }
 """Word -> what it sets, in words."""
+_WITHOUT = {
+    "base_format": "They are counted in the format that the engine has for them: 16 bits, or FP32 beside 4 bits."
+}
 
 
 def told(state: live.State) -> str:
@@ -68,7 +71,7 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
             rest[WAS] = others
         back = {name: one for name, one in before.items() if name != word}
         change = {"more": json.dumps(rest, sort_keys=True) if rest else "", **back}
-        text = _AS_BEFORE if before else "The plan is as if nothing had said it."
+        text = _AS_BEFORE if before else _WITHOUT.get(word, "The plan is as if nothing had said it.")
         yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
 
 

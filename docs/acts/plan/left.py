@@ -102,8 +102,9 @@ def _standing(state: live.State) -> str:
 
 
 def reference(at: Mapping[str, live.Value]) -> str:
-    """GB of a frozen model of the trained one's size, which has the format in which a program loads it."""
-    short = 2 * _sizes(model_of(str(at["model"]), str(at["config"]))).parameters / GB
+    """GB of a frozen model of the trained one's size on a card, in the formats in which a program loads it."""
+    replicas = max(int(at["gpus"]) // (int(at["tp"]) * int(at["pp"])), 1) if int(at["zero"]) == 3 else 1
+    short = 2 * _sizes(model_of(str(at["model"]), str(at["config"]))).parameters / GB / replicas
     return f"{short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32)"
 
 
@@ -150,7 +151,7 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         "zero": f"The file that says what cards divide is named and not here: counted {'with' if zero else 'without'} "
         f"ZeRO{f' {zero}' if zero else ''}. Add it.",
         "method": "DPO and KTO keep a frozen reference model, which is not counted: "
-        f"{reference(state.controls)} GB more of every card, where ZeRO 3 does not divide it.",
+        f"{reference(state.controls)} GB more of every card{', which ZeRO 3 divides' if zero == 3 else ''}.",
     }
     note = _read(state)
     told[BESIDES] = _WHOLE.format(*_trained_besides(state)) if note.get(BESIDES) != "less" else _SAVED

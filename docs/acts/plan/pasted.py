@@ -69,7 +69,7 @@ def standing(
         state: Where the controls stood.
         controls: What the files set.
     """
-    if not any(reading.kind in TRAININGS for reading in readings):
+    if not any(reading.kind in (*TRAININGS, "log") for reading in readings):
         return []
     at = {**state.controls, **controls}
     stands = []
@@ -82,7 +82,7 @@ def standing(
     stands += [labeled(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
     if "tokens" not in controls:
         stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
-    return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
+    return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."] if stands else []
 
 
 def labeled(name: str, value: live.Value) -> str:

@@ -63,6 +63,8 @@ def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) 
         before["accumulate"] = 1  # as programs have it that are not told
     if facts.stage == "dpo" and now["batch"] != before["batch"] and now["batch"] % 2 == 0:
         now = {**now, "batch": now["batch"] // 2}  # files count pairs of sequences
+    if before.get("base_format") == "fp32" and facts.method == "lora":
+        now = {"base_format": "16-bit", **now}  # a file that says nothing leaves it at FP32
     return {word: now.get(word) for word in (*now, *(before.keys() - now.keys())) if now.get(word) != before.get(word)}
 
 

@@ -110,7 +110,12 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
     uncounted = _uncounted(texts)
-    said = [*understood.assumed, *understood.missing, *about, *_told(uncounted)]
+    said = [
+        *understood.assumed,
+        *understood.missing,
+        *about,
+        *_told([name for name in uncounted if name != _SELECTIVE]),
+    ]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)
     for word, value in words.items():
@@ -194,8 +199,8 @@ def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
         return [*pairs, "The reference model is the trained one without its adapters: it takes no more memory."]
     return [
         *pairs,
-        f"The frozen reference model takes {reference(at)} GB more of every card, which only ZeRO 3 divides; none with "
-        "TRL's precompute_ref_log_probs.",
+        f"The frozen reference model takes {reference(at)} GB more of every card, and only ZeRO 3 divides it; none "
+        "with TRL's precompute_ref_log_probs.",
     ]
 
 

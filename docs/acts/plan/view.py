@@ -44,6 +44,7 @@ LEAST = 500_000
 """Bytes below which a row would say 0.000 GB."""
 FEW = 10
 """Published runs below which there are few."""
+FAILED = "though your message says that it failed"
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
 MEMORY_PAGE = ("The bill", "chapter/memory/#the-bill")
 PEAK_PAGE = ("The peak", "chapter/memory/#the-peak")
@@ -136,7 +137,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     said = open_yet.title if open_yet else SAID[verdict]
     leans = f", {_leaning(room, band)}" if band and said == SAID["uncertain"] else ""
     if said in (SAID["fits"], SAID["uncertain"]) and has_failed(state):
-        leans = ", though your message says that it failed"
+        leans = f", {FAILED}"
+        failure = replace(failure, title=f"{failure.title}, {FAILED}") if failure else None
+        success = replace(success, title=f"{success.title}, {FAILED}", marked=False) if success else None
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)

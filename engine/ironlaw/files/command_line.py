@@ -25,6 +25,7 @@ _PROMPT = re.compile(
 )
 """What a shell or a notebook writes before a command, or in front of each when it traces them."""
 _SCHEDULER = re.compile(rf"\A({_VARIABLES})srun\s([^\n]{{0,2000}}?)(?<=\s)(?={_VARIABLES}(?:{_PROGRAMS})\s)")
+_SHELL = re.compile(r"\b(?:ba)?sh -l?c ([\"'])([^\"']*)\1\s*\Z")
 _SCHEDULED = {
     "nnodes": r"(?:-N\s?|--nodes[= ])(?:\d+-)?(\d+)",
     "gpus_per_node": r"--g(?:pus-per-node|res)[= ](?:\w+:)*(\d+)",
@@ -113,7 +114,8 @@ def is_command(text: str) -> bool:
 
 def _one_line(text: str) -> str:
     """The command without comments and prompt before it, and with a scheduler's options as a launcher's."""
-    return _SCHEDULER.sub(_scheduled, _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip()))))
+    line = _SHELL.sub(r"\2", _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip()))))
+    return _SCHEDULER.sub(_scheduled, line)
 
 
 def _scheduled(found: re.Match[str]) -> str:

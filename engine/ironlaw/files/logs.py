@@ -16,6 +16,7 @@ from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import nano_gpt, values
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.hardware.accelerators import by_driver
 
 _NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2}|[kK]\b)?)"
 _SHARE = r"(-?\d+(?:\.\d+)?)%"
@@ -27,14 +28,16 @@ _TITAN = re.compile(
     rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
 )
 """A line from its start, each part where it first stands: what follows is not looked for from elsewhere."""
-_TITAN_BEGINS = re.compile(r"Trainer is initialized with (.*)")
+_TITAN_BEGINS = re.compile(r"(?:Trainer is initialized|Training starts at step \d+,) with (.*)")
 _TITAN_SAYS = {
     "local batch size": "micro_batch", "global batch size": "global_batch", "sequence length": "sequence",
     "gradient accumulation steps": "accumulate", "total steps": "steps",
 }  # fmt: skip
 """What torchtitan calls a fact as it begins."""
 _TITAN_MODEL = re.compile(r"\bModel (\w+ \w+) \S{0,9}size: [\d,]+ total")
-_TITAN_MESH = re.compile(r"device mesh with parallelism:((?: \w+=\d+,?)+)")
+_TITAN_MESH = re.compile(r"device mesh with (?:parallelism:((?: \w+=\d+,?)+)|\[([\w', ]+)\], \[([\d, ]+)\])")
+"""Names and sizes together, as it prints them now, or one list after the other."""
+_TITAN_CARD = re.compile(r"capacity: ([\w .-]+) \(\d+\) with ")
 _TITAN_GROUPS = {"pp": "pipeline", "cp": "context", "tp": "tensor"}
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
@@ -145,10 +148,18 @@ def _titan(text: str, named: list[str]) -> Facts:
         _TITAN_SAYS[name.strip()]: values.count(name, size) for name, size in said if name.strip() in _TITAN_SAYS
     }
     if meshes:
-        sizes = {name: int(size) for name, size in re.findall(r"(\w+)=(\d{1,6})(?!\d)", meshes[-1])}
+        named_sizes, names, counts = meshes[-1]
+        pairs = re.findall(r"(\w+)=(\d{1,6})(?!\d)", named_sizes) or zip(
+            re.findall(r"\w+", names), re.findall(r"\d{1,6}", counts), strict=False
+        )
+        sizes = {name: int(size) for name, size in pairs}
         found |= {fact: sizes.get(name) or None for name, fact in {**_TITAN_GROUPS, "ep": "expert"}.items()}
         found["devices"] = math.prod(sizes.get(name) or 1 for name in ("dp_replicate", "dp_shard", *_TITAN_GROUPS))
         found |= {"runtime": "fsdp", "zero": 3} if sizes.get("dp_shard", 1) > 1 else {}
+    if re.search("Applied [FH]SDP", text):
+        found |= {"runtime": "fsdp", "zero": 3}
+    if cards := _TITAN_CARD.findall(text):
+        found["gpu"] = by_driver(cards[-1])
     if found:
         found |= {"method": "full", "stage": "pretrain", "weights": "fp32", "compute": "bf16"}
     if "Applied full activation checkpointing" in text:

@@ -213,6 +213,7 @@ SLOW = {
     "items in each other": ("a: 1\nb:\n" + "- " * LONGEST_DOCUMENT, LONGEST_DOCUMENT),
     "assignments": ("A=B ", LONGEST),
     "schedulers behind each other's options": ("srun -a ", LONGEST),
+    "shells in shells": ("bash -c '", LONGEST),
     "schedulers in lines": ("srun ---\n", LONGEST),
     "schedulers with variables": ("srun " + "A=b " * 900 + "\n", LONGEST),
 }

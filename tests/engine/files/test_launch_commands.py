@@ -158,3 +158,12 @@ def test_options_that_were_not_understood_are_told_by_name_and_never_with_a_valu
     assert told.endswith("--odda, --oddb, --oddc, --oddd and 6 more.")
     script = read("torchrun --nproc_per_node 4 train.py --dim 512")
     assert script.missing[-1] == "Not understood of the command, and not counted: --dim."
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+@pytest.mark.parametrize("shell", ["srun -N 2 bash -c", "bash -lc", "sh -c"])
+def test_a_command_that_a_shell_is_given_in_quotes_is_read(shell: str, quote: str) -> None:
+    inside = "torchrun --nproc_per_node 8 \\\n  train.py --model_name_or_path gpt2 --bf16"
+    ((_, found),) = parts(f"#!/bin/bash\n#SBATCH --time=1:00\n{shell} {quote}{inside}{quote}\n")
+    assert (found.kind, found.facts.compute) == ("command", "bf16")
+    assert found.facts.devices == (16 if "-N 2" in shell else 8)

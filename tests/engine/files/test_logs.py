@@ -134,3 +134,29 @@ def test_a_log_that_ends_in_a_message_about_memory_says_both() -> None:
     alone = [reading for text in (log, message) for _, reading in parts(text)]
     assert [one.kind for one in alone] == ["log", "out of memory"]
     assert [reading for _, reading in parts(log + message)] == alone
+
+
+OLDER = """\
+[titan] 2025-01-01 - INFO - GPU capacity: NVIDIA A100-SXM4-80GB (0) with 79.10GiB memory
+[titan] 2025-01-01 - INFO - Building 2-D device mesh with ['dp_replicate', 'dp_shard'], [2, 8]
+[titan] 2025-01-01 - INFO - Applied HSDP to the model
+[titan] 2025-01-01 - INFO - Training starts at step 1, with local batch size 1, global batch size 16, \
+sequence length 8192, total steps 1000 (warmup 200)
+[titan] 2025-01-01 - INFO - step: 10  loss:  9.9  memory: 66.01GiB(83.03%)  tps: 6,260  tflops: 295.72  mfu: 29.90%
+"""
+
+
+def test_what_torchtitan_printed_of_its_setup_before() -> None:
+    # pytorch/torchtitan, tag v0.1.0: `train.py`, `parallel_dims.py`, `metrics.py`, `parallelize_llama.py`.
+    ((_, reading),) = parts(OLDER)
+    facts = reading.facts
+    assert (facts.gpu, facts.devices, facts.zero, facts.runtime) == ("a100-80", 16, 3, "fsdp")
+    assert (facts.micro_batch, facts.global_batch, facts.sequence, facts.steps) == (1, 16, 8192, 1000)
+    assert (facts.method, facts.compute, facts.weights) == ("full", "bf16", "fp32")
+
+
+def test_a_log_without_its_mesh_that_says_fsdp_divides_all_the_same() -> None:
+    ((_, reading),) = parts(OLDER.replace("Building 2-D", "There is a"))
+    assert (reading.facts.zero, reading.facts.runtime, reading.facts.devices) == (3, "fsdp", 16)
+    ((_, reading),) = parts("\n".join(line for line in OLDER.splitlines() if "device mesh" not in line))
+    assert (reading.facts.zero, reading.facts.runtime, reading.facts.devices) == (3, "fsdp", None)
