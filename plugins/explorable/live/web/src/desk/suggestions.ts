@@ -107,8 +107,11 @@ export class Suggestions {
         return groups.length > 1 ? [h("p", { class: "il-suggestions__group" }, group), list] : [list];
       }),
     );
-    // Whoever stands on a change keeps it while others arrive.
-    if (focused) [...this.#lists.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+    if (focused === null) return;
+    // Whoever stands on a change keeps it while others arrive; the one that was made is gone, and can be taken back.
+    const buttons = [...this.#lists.querySelectorAll("button")];
+    const next = buttons.find((button) => button.textContent === focused) ?? (this.#back.hidden ? buttons[0] : this.#back);
+    next?.focus({ preventScroll: true });
   }
 
   #item({ title, text, controls }: Suggestion): HTMLElement {
