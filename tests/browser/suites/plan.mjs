@@ -141,7 +141,7 @@ export function planTests({ widely, once, full }) {
     assert.equal(await browser.eval(() => /** @type {any} */ (window).bright), false, "changes of the plan before are dim under the next answer");
     assert.match(await browser.text(`${ACT} [data-slot="announce"]`), /^Changed: /);
     await browser.waitFor(() => document.querySelectorAll("live-act .il-suggestions__list button").length > 0, 30_000, "changes of the changed plan");
-    await browser.waitFor(() => !!document.activeElement?.closest("live-act .il-suggestions"), WAIT_MS, "the focus stays among the changes, though the one that was made is gone");
+    await browser.waitFor(() => Boolean(document.activeElement?.closest("live-act .il-suggestions")), WAIT_MS, "the focus stays among the changes, though the one that was made is gone");
     await browser.reload();
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
