@@ -364,7 +364,7 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
     h(
       "table",
       { class: "il-table" },
-      h("caption", {}, "Everybody's predictions. ✓ right, ≠ not so, no mark before the reveal."),
+      h("caption", {}, "Everybody's predictions. ✓ right, ≠ not so, no mark before the reveal, and for all attempts but the last."),
       h("thead", {}, h("tr", {}, ...head.map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, own(hand.name)), ...acts.map((act) => cell(hand, act))))),
     ),
