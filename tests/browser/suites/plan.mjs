@@ -249,7 +249,7 @@ export function planTests({ widely, once, full }) {
     assert.match(await browser.text(`${ACT} [data-slot="headline-label"]`), / (s|ms|minutes) a step$/);
     const last = `${ACT} .il-suggestions__list li:last-child button`;
     await browser.waitFor(last, 60_000, "a change");
-    await browser.waitFor(() => !/Looking/.test(document.querySelector("live-act .il-suggestions [role=status]")?.textContent ?? ""), 60_000, "all changes");
+    await allChanges(browser);
     await browser.focus(last);
     await answerInView(browser);
   });
@@ -395,6 +395,8 @@ export function planTests({ widely, once, full }) {
     assert.equal(await browser.of(slider("batch"), (input) => input.getAttribute("aria-valuetext")), "4");
     await openPlan(all);
     const before = await headline(browser);
+    // Changes that are found stand above the tables, and move them until all are there.
+    await allChanges(browser);
     const cell = 'a[href*="#state=1.plan."]';
     const said = await browser.of(cell, (link) => {
       link.scrollIntoView({ block: "center", behavior: "instant" });
@@ -507,6 +509,12 @@ async function answered(browser, before) {
     if (Date.now() > until) throw new Error(`the answer stays ${before}`);
     await new Promise((done) => setTimeout(done, 50));
   }
+}
+
+/** Waits until the search for changes has ended. @param {Browser} browser */
+async function allChanges(browser) {
+  await browser.waitFor(`${ACT} .il-suggestions__list button`, 60_000, "a change that helps");
+  await browser.waitFor(() => !/Looking/.test(document.querySelector("live-act .il-suggestions [role=status]")?.textContent ?? ""), 60_000, "all changes");
 }
 
 /** @param {Browser} browser @param {string} wanted */
