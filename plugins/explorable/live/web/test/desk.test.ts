@@ -95,6 +95,22 @@ function settable() {
 
 afterEach(() => void (location.hash = ""));
 
+test.each([0, 390, 410])("a link that is followed %i ms after an answer is opened, whatever the page writes into the address then", async (after) => {
+  // The event that tells of a followed link comes late here: not before the page has written.
+  const late = new AbortController();
+  addEventListener("hashchange", (event) => event.stopImmediatePropagation(), { capture: true, signal: late.signal });
+  const { here, around } = settable();
+  const link = new URL(await addressOf("https://example.org/", "plan", { context: "run", controls: { model: "large" } }, here.defaults())).hash;
+  around.told(here.state(), seen("1 GB"));
+  await new Promise((done) => setTimeout(done, after));
+  history.replaceState(null, "", link);
+  await new Promise((done) => setTimeout(done, 600));
+  expect(location.hash).toBe(link);
+  late.abort();
+  await around.open(true);
+  expect(here.at.model).toBe("large");
+});
+
 test("a link that comes later and changes what the reader has set says so, with a way back and to and fro", async () => {
   const { here, around, said, follow } = settable();
   here.at.flash = false; // A hand.

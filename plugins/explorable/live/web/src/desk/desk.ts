@@ -59,6 +59,8 @@ export class Around {
   readonly #wrong = h("a", { class: "il-link__wrong", hidden: true }, "Number wrong? Tell us");
   /** What the page itself wrote into the address. */
   #written = "";
+  /** The link that was opened last, or could not be. */
+  #taken = "";
   /** Where a link put the controls last, and where they stood before links that came later. */
   #opened: State["controls"] | null = null;
   #before: State["controls"] | null = null;
@@ -89,6 +91,7 @@ export class Around {
     const fragment = location.hash;
     if (!fragment || fragment === this.#written) return;
     const linked = await linkedState(fragment, this.#desk.name);
+    if (location.hash === fragment) this.#taken = fragment;
     if (!linked || this.#desk.signal.aborted || location.hash !== fragment) return;
     const place = this.#desk.host.querySelector('[data-slot="link-problem"]');
     let problem = "problem" in linked ? linked.problem : "";
@@ -160,6 +163,8 @@ export class Around {
     const address = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());
     if (this.#desk.signal.aborted) return;
     const before = location.hash;
+    // A link that was followed meanwhile is still being read: the state that it gives is written then.
+    if (before.startsWith("#state=") && before !== this.#written && before !== this.#taken) return;
     this.#written = new URL(address).hash;
     // A page that nobody has touched keeps its plain address, and the anchor to which somebody has come.
     if (this.#written === before || (!this.#written && !before.startsWith("#state="))) return;
