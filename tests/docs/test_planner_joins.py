@@ -276,7 +276,7 @@ def test_torchtitans_selective_recomputation_is_told_and_one_card_shares_no_sequ
         "[titan] INFO - step: 10  loss:  9.9834  memory: 66.01GiB(83.03%)  tps: 6,260  tflops: 295.72  mfu: 29.90%\n"
     )
     heard = read([begins], START)
-    assert "Not counted, though it changes memory or time: selective activation checkpointing." in heard.said
+    assert "Its selective recomputation is not counted." in heard.said
     assert json.loads(str(heard.controls["left"])) == {"besides": "less"}
     assert "cp" not in str(heard.controls["more"])
 
