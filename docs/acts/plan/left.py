@@ -86,9 +86,8 @@ def _note(found: Mapping[str, live.Value]) -> str:
 def left(state: live.State) -> tuple[str, ...]:
     """The controls that a reader's files leave open, and that nobody has moved since."""
     note = _read(state)
-    return tuple(name for name in LEFT if name in note and note[name] == state.controls[name]) + (BESIDES,) * (
-        BESIDES in note
-    )
+    names = [name for name in LEFT if name in note and note[name] == state.controls[name]]
+    return (*names, BESIDES) if BESIDES in note else tuple(names)
 
 
 def _read(state: live.State) -> dict[str, live.Value]:

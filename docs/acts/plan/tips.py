@@ -74,9 +74,11 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         yield from _ways_out(state, uncounted=is_uncounted(error))
         yield from taken_back(state)
         return
-    yield from (replace(one, group=SAME) for one in confirmed(state, prepare(c)().verdict))
+    plan = prepare(c)
+    now = plan()
+    yield from (replace(one, group=SAME) for one in confirmed(state, now.verdict))
     open_yet = waiting(state, "fits")
-    yield from (replace(one, text=by_count(one.text)) if open_yet else one for one in _changes(state, c))
+    yield from (replace(one, text=by_count(one.text)) if open_yet else one for one in _changes(state, c, plan, now))
     yield from taken_back(state)
     yield DONE
     for name, value in _asked_next(c):
@@ -99,10 +101,9 @@ def _divisors(number: int, most: int) -> Iterator[int]:
     return (one for one in range(1, min(number, most) + 1) if number % one == 0)
 
 
-def _changes(state: live.State, c: Setup) -> Iterator[live.Suggestion]:
-    plan = prepare(c)
-    now = plan()
-
+def _changes(
+    state: live.State, c: Setup, plan: Callable[[int, int], Estimate], now: Estimate
+) -> Iterator[live.Suggestion]:
     def accept(change: Change) -> bool:
         return controls_of(change, state) is not None
 
