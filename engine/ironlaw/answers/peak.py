@@ -18,7 +18,7 @@ from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.partitioner import compiled
-from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, groups, is_fully_sharded
+from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, groups
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import cached_casts
 from ironlaw.memory.static import stored_formats
@@ -110,7 +110,7 @@ def _at(c: Setup, plans: tuple[MemoryPlan, ...], ledger: MemoryLedger, highest: 
     plan, batch, sequence = ledger.plan, ledger.batch, ledger.sequence
     piece = plan.piece(batch, sequence)
     components = ledger.bytes_by_component()
-    if is_fully_sharded(c):
+    if c.fully_sharded:
         components = {name: size for name, size in components.items() if name not in MOMENTARY}
     place = next(at for at, one in enumerate(plans) if one is plan)
     named = _named(c.anywhere, place, highest.moment)

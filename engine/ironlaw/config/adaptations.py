@@ -117,9 +117,9 @@ def require_adapted(c: Setup) -> None:
     ):
         if chosen != allowed:
             raise EngineError(choice, chosen, (allowed,), partly)
-    precision, layout = c.precision, c.layout
-    shards = precision.name in SHARDED and layout.zero == 3 and layout.peers > 1 and not c.adaptation.quantization
-    if c.adaptation.has_adapters and not (_plain(precision) or (shards and not c.update.buffers)):
+    precision = c.precision
+    shards = precision.name in SHARDED and c.fully_sharded and not c.adaptation.quantization
+    if c.adaptation.has_adapters and not (_plain(precision) or shards):
         allowed_too = tuple(name for name in list_precisions() if _plain(precision_by_name(name)))
         raise EngineError("precision", precision.name, allowed_too, partly)
 

@@ -168,6 +168,11 @@ class Setup:
         return adaptation.trained_format(precision) if own else precision.states
 
     @property
+    def fully_sharded(self) -> bool:
+        """Whether PyTorch divides the parameters among the replicas."""
+        return self.layout.peers > 1 and self.layout.zero == 3 and not (self.framework.by_hand or self.update.buffers)
+
+    @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages of the pipeline, in order; one when there is none."""
         return stages(self.model, self.layout)

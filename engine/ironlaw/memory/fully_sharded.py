@@ -74,11 +74,6 @@ class FullySharded:
         return waiting + self.block_reduction + gathered * self.block
 
 
-def is_fully_sharded(c: Setup) -> bool:
-    """Whether PyTorch divides the parameters among the replicas."""
-    return c.layout.peers > 1 and c.layout.zero == 3 and not c.framework.by_hand and not c.update.buffers
-
-
 def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
     """What a stage has gathered; nothing where its parameters are not divided, or not by PyTorch.
 
@@ -87,7 +82,7 @@ def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
         stage: One of its pipeline's stages.
     """
     # Whole groups do not depend on how many replicas divide them.
-    return _fully_sharded(c.replica, stage.at_rest) if is_fully_sharded(c) else FullySharded()
+    return _fully_sharded(c.replica, stage.at_rest) if c.fully_sharded else FullySharded()
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ from ironlaw.graph.partitioner import compiled
 from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
 from ironlaw.memory.deepspeed import overheads
 from ironlaw.memory.evaluation import evaluated
-from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
+from ironlaw.memory.fully_sharded import fully_sharded
 from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
@@ -101,7 +101,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     fate = _gradient_fate(c)
     on_device = [tensor for tensor in static if tensor.place == "device"]
     whole = fully_sharded(c, stage)
-    if is_fully_sharded(c):  # what is gathered is there at some moments only
+    if c.fully_sharded:  # what is gathered is there at some moments only
         on_device = [tensor for tensor in on_device if tensor.component not in ("gathered", "buckets")]
     gradients = sum(t.bytes for t in on_device if t.component == "gradients" and t.part != "sum")
     passing = 0 if fate == "present" and not _reduced_once(c) else gradients
@@ -155,7 +155,7 @@ def _evaluation(
 
 def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:
     """What the stage's blocks keep and need; `sets` are those of its kinds, or in order where parts are frozen."""
-    every, sharded = c.checkpointing.every, is_fully_sharded(c)
+    every, sharded = c.checkpointing.every, c.fully_sharded
     if len(sets) == 1:
         return EqualBlocks(sets[0][0], stage, every, sharded, c.checkpointing.away)
     if c.adaptation.everything:
@@ -173,7 +173,7 @@ def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
 def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
     policy = c.checkpointing if part.name == "block" else NONE
     part = replace(part, count=1)  # what one needs does not depend on how many there are
-    if not is_fully_sharded(c):
+    if not c.fully_sharded:
         return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
     one = working_set(part, c.gradients, "accrue", policy=policy)
@@ -182,7 +182,7 @@ def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
 
 
 def _reduced_once(c: Setup) -> bool:
-    return is_fully_sharded(c) and _gradient_fate(c) == "present" and c.micro_batches == 1
+    return c.fully_sharded and _gradient_fate(c) == "present" and c.micro_batches == 1
 
 
 def _gradient_fate(c: Setup) -> GradientFate:

@@ -109,9 +109,8 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients. Precisions
     # that sum gradients in FP32 beside 16-bit weights are those of other programs, which keep a copy.
     buffers, fetches = update.buffers, is_fetched(c)
-    fsdp = layout.peers > 1 and layout.zero == 3 and not c.framework.by_hand and not buffers
     mixed = precision.gradients == precision.weights and not precision.accumulation
-    shards = precision.master if fsdp and mixed else None
+    shards = precision.master if c.fully_sharded and mixed else None
 
     def tensor(
         p: Parameter,
