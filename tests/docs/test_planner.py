@@ -14,7 +14,7 @@ from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS, words_of
 from explorable.live import Choice, Slider, State, Toggle
 from ironlaw import GB, estimate
-from ironlaw.models.published import published
+from ironlaw.models.config_json import published
 from tests.docs.planner import START, UNCOUNTED, at
 
 

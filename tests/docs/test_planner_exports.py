@@ -29,7 +29,7 @@ from explorable.live import Choice, Slider, State, Toggle
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import GB, setup
 from ironlaw.cli import main
-from ironlaw.models.published import essentials, published
+from ironlaw.models.config_json import essentials, published
 from tests.conftest import tries
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, START, at, sent
@@ -316,20 +316,39 @@ def test_batches_of_deepspeeds_file_agree_after_a_change() -> None:
     assert '+  "train_batch_size": 64' in changed
 
 
-@pytest.mark.parametrize(("stage", "waits"), [("dpo", True), ("sft", False)])
-def test_no_export_has_a_verdict_that_the_page_has_not(stage: str, waits: bool) -> None:
-    text = f"model_name_or_path: gpt2\nstage: {stage}\nfinetuning_type: full\ncutoff_len: 512\nbf16: true\n"
+@pytest.mark.parametrize(("saves", "waits"), [("lora_modules_to_save: [embed_tokens]\n", True), ("", False)])
+def test_no_export_has_a_verdict_that_the_page_has_not(saves: str, waits: bool) -> None:
+    text = f"model_name_or_path: gpt2\nfinetuning_type: lora\ncutoff_len: 512\nbf16: true\n{saves}"
     given = State("plan", {**START.controls, **read([text], START).controls})
     texts, data = exports(given), json.loads(exports(given)[NAMES["json"]])
-    assert ("- Without the reference model; as it stands: fits" in texts[NAMES["markdown"]]) is waits
+    assert ("- Without what is not counted; as it stands: fits" in texts[NAMES["markdown"]]) is waits
     assert ("- Verdict: fits" in texts[NAMES["markdown"]]) is not waits
-    assert (data["verdict"], data.get("open")) == ((None, ["method"]) if waits else ("fits", None))
+    assert (data["verdict"], data.get("open")) == ((None, ["besides"]) if waits else ("fits", None))
     assert (data["estimate"]["fits"], data["estimate"]["verdict"]) == ((None, None) if waits else (True, "fits"))
 
 
 def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:
     text = "model_name_or_path: gpt2\nstage: dpo\nfinetuning_type: lora\nper_device_train_batch_size: {}\n"
     given = {**START.controls, **read([text.format(4)], START).controls}
-    assert rewrite([text.format(4)], State("plan", {**given, "batch": 8})) == {}
+    assert given["batch"] == 8
+    assert rewrite([text.format(4)], State("plan", given)) == {}
     changed = rewrite([text.format(4)], State("plan", {**given, "batch": 16}))["LLaMA-Factory"]
     assert "+per_device_train_batch_size: 8" in changed
+    assert UNSAID in rewrite([text.format(4)], State("plan", {**given, "batch": 3}))
+    engine = json.dumps({"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}, indent=2)
+    both = [text.format(4), engine]
+    given = {**START.controls, **read(both, START).controls, "gpus": 8}
+    assert given["batch"] == 8
+    changed = rewrite(both, State("plan", {**given, "batch": 16}))
+    assert "+per_device_train_batch_size: 8" in changed["LLaMA-Factory"]
+    assert '+  "train_micro_batch_size_per_gpu": 8' in changed["DeepSpeed"]
+
+
+def test_trl_is_told_that_a_reference_has_answered_before() -> None:
+    text = "model_name_or_path: gpt2\nbeta: 0.1\nmax_length: 512\n"
+    given = {**START.controls, **read([text], START).controls}
+    assert json.loads(str(given["more"]))["reference"] == "fp32"
+    without = {one: value for one, value in json.loads(str(given["more"])).items() if one != "reference"}
+    changed = rewrite([text], State("plan", {**given, "more": json.dumps(without) if without else ""}))
+    assert "+precompute_ref_log_probs: true" in changed["TRL"]
+    assert UNSAID not in changed

@@ -20,7 +20,7 @@ from explorable.live import State
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import EngineError, estimate
 from ironlaw.files import Facts
-from ironlaw.models.published import published
+from ironlaw.models.config_json import published
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, START, at, sent
 from tests.docs.planner_texts import COMMAND, FULL, LLAMA, NANO_GPT, QWEN, RUN, ZERO_3, header_of

@@ -17,7 +17,7 @@ from docs.acts.plan.tips import suggest
 from explorable.live import State
 from explorable.live.runtime.acts import ActError, LoadedAct
 from ironlaw import GB, EngineError, accelerator, model
-from ironlaw.models.published import published
+from ironlaw.models.config_json import published
 from tests.docs.acts import loaded
 from tests.docs.planner import AXOLOTL, OUT_OF_MEMORY, SECRETS, START, at, sent
 from tests.docs.planner_texts import COMMAND, FULL, LLAMA, header_of
@@ -59,35 +59,42 @@ def test_the_steps_of_a_file_are_the_tokens_of_the_run(steps: int, millions: flo
     assert any("a run of 100 million tokens" in line for line in heard.said) is (millions is None)
 
 
-def test_a_reference_model_and_the_pairs_of_dpo_have_their_numbers() -> None:
-    text = f"model_name_or_path: {LLAMA}\nstage: {{}}\nfinetuning_type: {{}}\ncutoff_len: 2048\nbf16: true\n"
-    whole, adapted, other = (
-        " ".join(read([text.format(*words)], START).said)
-        for words in (("dpo", "full"), ("dpo", "lora"), ("sft", "full"))
-    )
-    short = 2 * model(LLAMA).parameters / GB
-    assert f"reference model takes {short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32) GB more" in whole
-    assert "without its adapters: it takes no more memory" in adapted
-    assert "8 at a time are 16 sequences" in whole
-    assert "8 at a time are 16 sequences" in adapted
-    assert "reference" not in other
+PREFERENCES = f"model_name_or_path: {LLAMA}\nstage: {{}}\nfinetuning_type: {{}}\ncutoff_len: 512\nbf16: true\n"
 
 
-@pytest.mark.parametrize(("stage", "method", "waits"), [("dpo", "full", True), ("kto", "full", True),
-                                                        ("dpo", "lora", False), ("sft", "full", False)])  # fmt: skip
-def test_a_verdict_waits_for_the_reference_model_of_dpo(stage: str, method: str, waits: bool) -> None:
-    """Its bytes are not counted: nothing is said to fit until it is moved or the reader says that it needs none."""
-    text = f"model_name_or_path: {LLAMA}\nstage: {stage}\nfinetuning_type: {method}\ncutoff_len: 512\nbf16: true\n"
-    state = at(gpu="h200")
-    stood = State("plan", {**state.controls, **read([text], state).controls, "gpus": 8, "zero": 2})
-    view = ACT.compute(stood)
-    assert (view.readings["Verdict"] == "Without the reference model") is waits
-    short = f"{2 * model(LLAMA).parameters / GB:,.1f} (in 16 bits)"
-    assert (short in (view.success.what if view.success else "")) is waits
-    if waits:
-        said = next(tip for tip in suggest(stood) if tip.title.startswith("My reference model"))
-        after = ACT.compute(State("plan", {**stood.controls, **said.controls}))
-        assert after.readings["Verdict"] in ("Fits", "Uncertain")
+def _weights(state: State) -> float:
+    return float(ACT.compute(state).readings["Weights"].removesuffix(" GB"))
+
+
+@pytest.mark.parametrize(("stage", "each"), [("dpo", 2), ("kto", 1)])
+def test_a_frozen_reference_and_pairs_of_sequences_are_counted(stage: str, each: int) -> None:
+    """Of a model that is trained whole the weights, once more in 16 bits; the verdict waits for nothing."""
+    stood, plain = (
+        State("plan", {**at(gpu="h200").controls, **read([PREFERENCES.format(one, "full")], at(gpu="h200")).controls,
+                       "gpus": 8, "zero": 2})
+        for one in (stage, "sft")
+    )  # fmt: skip
+    assert stood.controls["batch"] == each * int(plain.controls["batch"])
+    assert _weights(stood) - _weights(plain) == pytest.approx(2 * model(LLAMA).parameters / GB, abs=0.1)
+    assert not stood.controls["left"]
+    said = {tip.title: tip for tip in suggest(stood)}
+    other = said["Count a frozen reference (DPO, KTO) in fp32"]
+    wide = State("plan", {**stood.controls, **other.controls})
+    assert _weights(wide) - _weights(stood) == pytest.approx(2 * model(LLAMA).parameters / GB, abs=0.1)
+    back = said["Take back: a frozen reference (DPO, KTO) in 16-bit"]
+    assert _weights(State("plan", {**stood.controls, **back.controls})) == _weights(plain)
+
+
+def test_the_reference_of_adapters_takes_time_alone() -> None:
+    heard = read([PREFERENCES.format("dpo", "lora")], START)
+    stood = State("plan", {**START.controls, **heard.controls})
+    assert any("The reference is the model without its adapters: a forward pass more" in one for one in heard.said)
+    back = next(tip for tip in suggest(stood) if tip.title.startswith("Take back: a frozen reference"))
+    without = State("plan", {**stood.controls, **back.controls})
+    assert _weights(stood) == _weights(without)
+    assert not any(tip.title.startswith("Count a frozen reference") for tip in suggest(stood))
+    seconds = [ACT.compute(one).readings["A step"] for one in (without, stood)]
+    assert float(seconds[0].split()[0]) < float(seconds[1].split()[0])
 
 
 def test_cards_that_share_sequences_stand_among_the_settings_of_files() -> None:

@@ -12,11 +12,13 @@ from .choices import FORMATS, LEAN, SAID, WAS, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
+_EITHER = "Programs load it in the one format or the other."
 _AS_BEFORE = "The plan is as before that change."
 _WORTH = -10_000.0
 """Behind all changes that help."""
 _TOLD = {
     "cp": "{} cards share a sequence (context parallel)",
+    "reference": "a frozen reference (DPO, KTO) in {}",
     "update": "an update of the kind {}",
     "eval_batch": "evaluation with {} sequences at a time",
     "eval_kept": "evaluation that keeps the logits of {} batches",
@@ -41,7 +43,8 @@ _TOLD = {
 }
 """Word -> what it sets, in words."""
 _WITHOUT = {
-    "base_format": "They are counted in the format that the engine has for them: 16 bits, or FP32 beside 4 bits."
+    "base_format": "They are counted in the format that the engine has for them: 16 bits, or FP32 beside 4 bits.",
+    "reference": "As if it had answered before the training (TRL's precompute_ref_log_probs).",
 }
 
 
@@ -73,6 +76,10 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
         change = {"more": json.dumps(rest, sort_keys=True) if rest else "", **back}
         text = _AS_BEFORE if before else _WITHOUT.get(word, "The plan is as if nothing had said it.")
         yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
+    if (kept := stands.get("reference")) and state.controls["method"] == "full":
+        other = "fp32" if kept == "16-bit" else "16-bit"
+        change = {"more": json.dumps({**more_of(state.controls), "reference": other}, sort_keys=True)}
+        yield live.Suggestion(f"Count {worded('reference', other)}", _EITHER, change, _WORTH - len(stands), GROUP)
 
 
 def _before(replaced: Mapping[str, list[Any]], stands: Mapping[str, Any]) -> dict[str, Any]:

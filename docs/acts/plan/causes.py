@@ -11,7 +11,7 @@ from ironlaw.config.changed import changed
 from ironlaw.files.launch import nodes, uses_fsdp
 from ironlaw.graph.adaptation import routing
 from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR
-from ironlaw.memory.tensors import EVALUATION
+from ironlaw.memory.tensors import EVALUATION, REFERENCE
 from ironlaw.numerics.dtypes import FP32
 
 from .phases import evaluated
@@ -118,6 +118,8 @@ def _weights(asked: Setup, counted: float, fullest: Peak) -> str:
         if one.component in WEIGHTS and one.component in fullest.components and one.place == "device":
             kept = "4 bits" if one.part == "quantized" else one.dtype.name.upper()
             why = {"casts": _COPIES, "gathered": _GATHERED}.get(one.component, "")
+            if one.part == REFERENCE:
+                why = " of the reference model"
             if one.part == "frozen" and asked.adaptation.quantization:
                 why = _UNROUNDED[routing(asked.model) != "none"]
             add(kept + why, one.bytes)

@@ -28,7 +28,7 @@ from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
-from ironlaw.models.published import essentials, published
+from ironlaw.models.config_json import essentials, published
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
@@ -57,7 +57,7 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
     "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "offload",
-    "offload_sizes", "eval_batch", "eval_kept", "eval_logits",
+    "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
 SAID = "said"
@@ -82,7 +82,7 @@ MEASURED = frozenset((
     "in_use", "samples_per_step",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
-LEFT = ("model", "zero", "method")
+LEFT = ("model", "zero")
 """Controls on which a verdict rests that is to be on somebody's files; where these say nothing, it is told instead."""
 BESIDES = "besides"
 """Beside them: what files switch on that is not counted takes `"more"` memory, `"less"`, or `"both"`."""

@@ -80,7 +80,9 @@ def _reasons(c: Setup) -> Mapping[str, str]:
     """Why there may be no such text, by its name."""
     fsdp, deepspeed = uses_fsdp(c), uses_deepspeed(c)
     reasons = dict.fromkeys((NAMES[name] for name in ("torchrun", "accelerate", "deepspeed", "fsdp")), NO_SETTING)
-    if c.adaptation.quantization and c.adaptation.base != "fp32":
+    if c.reference:
+        reasons[NAMES["torchrun"]] = "TRL has scripts of their own for DPO and KTO, `trl dpo` and `trl kto`"
+    elif c.adaptation.quantization and c.adaptation.base != "fp32":
         reasons[NAMES["torchrun"]] = "TRL makes FP32 of what is not in 4 bits, and this plan keeps 16"
     if not (fsdp or deepspeed or c.layout.zero or c.update.offload != "none"):
         whole = "one card has nobody to divide with" if c.devices == 1 else "the cards divide nothing"

@@ -13,7 +13,7 @@ from .choices import BESIDES, BY, EXAMPLE, LEFT, NAMED, PASTED, in_list, model_o
 from .pasted import OF_A_RUN, TRAININGS
 
 TITLES = {"model": "This page's model, not yours", "zero": "Without the file that divides",
-          "method": "Without the reference model", BESIDES: "Without what is not counted"}  # fmt: skip
+          BESIDES: "Without what is not counted"}  # fmt: skip
 """What stands in the place of a verdict; the first counts that is open."""
 _FIRST = 1000.0
 """Worth of what is asked before all changes."""
@@ -26,8 +26,6 @@ _WHOLE = (
     "every card where ZeRO does not divide them."
 )
 _SAVED = "Your file saves memory in a way that is not counted."
-REFERRING = ("dpo", "kto")
-"""Stages that keep a frozen model of the same size beside one that is trained whole."""
 _VERDICT = {"fits": "it fits", "uncertain": "it is uncertain whether it fits", "not": "it does not fit"}
 
 
@@ -74,8 +72,6 @@ def noted(
         left |= {"model"} if named or at["model"] == EXAMPLE else set()
     left |= {"model"} if NAMED in besides else set()
     left |= {"zero"} if any(DIVIDES in line for line in said) else set()
-    stages = {reading.facts.stage for reading in readings}
-    left |= {"method"} if at["method"] == "full" and stages & {*REFERRING} else set()
     return _note({name: at[name] for name in LEFT if name in left} | {**besides})
 
 
@@ -100,13 +96,6 @@ def _standing(state: live.State) -> str:
     return "the one you pasted" if model == PASTED else str(model_of(str(model), ""))
 
 
-def reference(at: Mapping[str, live.Value]) -> str:
-    """GB of a frozen model of the trained one's size on a card, in the formats in which a program loads it."""
-    replicas = max(int(at["gpus"]) // (int(at["tp"]) * int(at["pp"])), 1) if int(at["zero"]) == 3 else 1
-    short = 2 * _sizes(model_of(str(at["model"]), str(at["config"]))).parameters / GB / replicas
-    return f"{short:,.1f} (in 16 bits) or {2 * short:,.1f} (in FP32)"
-
-
 def _trained_besides(state: live.State) -> tuple[float, float]:
     """GB of embedding and head, trained whole by AdamW in 16 bits and in FP32: weights, gradients and two states."""
     found = _sizes(model_of(str(state.controls["model"]), str(state.controls["config"])))
@@ -126,9 +115,8 @@ def _source(state: live.State) -> str:
 def waiting(state: live.State, verdict: str) -> tuple[str, ...]:
     """What a verdict waits for: what is too much is too much with more, and what fits does so with less."""
     names, besides = left(state), _read(state).get(BESIDES)
-    more = {"method"} | ({BESIDES} if besides == "more" else set())
-    settled = more if verdict == "not" else {BESIDES} if besides == "less" and verdict == "fits" else set()
-    return () if settled.issuperset(names) else names
+    settled = names == (BESIDES,) and (besides, verdict) in (("more", "not"), ("less", "fits"))
+    return () if settled else names
 
 
 def instead(state: live.State, verdict: str, need: float, room: float) -> live.Success | None:
@@ -149,8 +137,6 @@ def instead(state: live.State, verdict: str, need: float, room: float) -> live.S
         "Choose yours, or add its config.json.",
         "zero": f"The file that says what cards divide is named and not here: counted {'with' if zero else 'without'} "
         f"ZeRO{f' {zero}' if zero else ''}. Add it.",
-        "method": "DPO and KTO keep a frozen reference model, which is not counted: "
-        f"{reference(state.controls)} GB more of every card{', which ZeRO 3 divides' if zero == 3 else ''}.",
     }
     note = _read(state)
     told[BESIDES] = _WHOLE.format(*_trained_besides(state)) if note.get(BESIDES) != "less" else _SAVED
@@ -168,7 +154,6 @@ def confirmed(state: live.State, verdict: str) -> Iterator[live.Suggestion]:
     """Changes that take what stands on the page for what the files leave open."""
     names, note = waiting(state, verdict), _read(state)
     titles = {"model": f"My model is {_standing(state)}", "zero": "My cards divide what stands here",
-              "method": "My reference model's answers are computed before the training",
               BESIDES: "I train without what is not counted"}  # fmt: skip
     if NAMED in note:
         titles["model"] = f"My model is that of {_source(state)}"

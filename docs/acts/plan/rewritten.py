@@ -10,7 +10,7 @@ from ironlaw import accelerator
 from ironlaw.files import Reading, parts
 from ironlaw.files.diffs import edited, unified
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import joined
+from ironlaw.files.words import joined, sequences
 from ironlaw.files.words import words_of as words_of_files
 
 from .beside import worded
@@ -40,6 +40,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     words = words_of(state)
     stood = live.State(state.context, {**state.controls, **read(texts, state).controls})
     changed = _changed(stood, state, [reading for _, reading in found])
+    each = sequences(joined(reading for _, reading in found).facts)
     given = {"model": words["model"], "gpu": words["gpu"]}
     said = [words_of_files([reading], given).words for _, reading in found]
     written: set[str] = set()
@@ -47,7 +48,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     for (text, reading), own in zip(found, said, strict=True):
         others = {word for other in said if other is not own for word in other}
         mine = {word: value for word, value in changed.items() if word in own or word not in (*others, *written)}
-        after, done = _written(text, mine, str(words["gpu"]))
+        after, done = _written(text, _of_examples(mine, each // sequences(reading.facts)), str(words["gpu"]))
         written |= done
         if difference := unified(text, after, "yours", "changed", 1):
             diffs[reading.kind] = difference
@@ -61,11 +62,19 @@ def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) 
     now, before, facts = words_of(state), words_of(stood), joined(readings).facts
     if facts.micro_batch and not facts.accumulate and not facts.global_batch and "accumulate" in before:
         before["accumulate"] = 1  # as programs have it that are not told
-    if facts.stage == "dpo" and now["batch"] != before["batch"] and now["batch"] % 2 == 0:
-        now = {**now, "batch": now["batch"] // 2}  # files count pairs of sequences
+    if "reference" in before:
+        now = {"reference": "none", **now}
     if before.get("base_format") == "fp32" and facts.method == "lora":
         now = {"base_format": "16-bit", **now}  # a file that says nothing leaves it at FP32
     return {word: now.get(word) for word in (*now, *(before.keys() - now.keys())) if now.get(word) != before.get(word)}
+
+
+def _of_examples(changed: Mapping[str, Any], each: int) -> Mapping[str, Any]:
+    """Words for a file that does not say of how many sequences its examples are."""
+    batch = changed.get("batch") or 0
+    if each == 1 or batch % each:
+        return {word: value for word, value in changed.items() if each == 1 or word != "batch"}
+    return {**changed, **({"batch": batch // each} if batch else {})}
 
 
 def _written(text: str, changed: Mapping[str, Any], gpu: str) -> tuple[str, set[str]]:

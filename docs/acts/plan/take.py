@@ -12,10 +12,10 @@ from typing import Any
 from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
 from ironlaw.files import Reading, UnreadError, parts
-from ironlaw.files.facts import AUTO, FAR, Facts
+from ironlaw.files.facts import AUTO, FAR
 from ironlaw.files.words import Joined, joined, words_of
 from ironlaw.models.checkpoints import audit, count_elements
-from ironlaw.models.published import essentials, published
+from ironlaw.models.config_json import essentials, published
 
 from .choices import (
     BESIDES,
@@ -33,7 +33,7 @@ from .choices import (
     model_of,
 )
 from .choices import words_of as chosen
-from .left import REFERRING, noted, other_model, reference
+from .left import noted, other_model
 from .measured import told as measured_words
 from .pasted import PLAIN, labeled, latest, replaced, standing
 
@@ -62,10 +62,6 @@ _LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b
 _NOTES = ("config", "same", "more", "left", "measured")
 """Controls without a place of their own on the page."""
 _OTHER_PARTS = ("vision_config", "audio_config")
-PAIRS = (
-    "An example of DPO is two sequences, the chosen and the rejected one: {:,} at a time are {:,} sequences. Set that "
-    "many, and both are counted; your file goes on to count pairs."
-)
 _TRAINED_BESIDES = ("lora_modules_to_save", "modules_to_save", "additional_target")
 """Those that train whole modules beside adapters; all others save memory."""
 _UNCOUNTED = re.compile(
@@ -150,7 +146,6 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
     controls["left"] = noted(readings, said, at, "model" in controls, {**rival, **_besides(uncounted, at)})
-    said += _reference(facts, at)
     said += standing(readings, told, state, named | controls)
     measured = _measured(readings)
     if measured:
@@ -188,20 +183,6 @@ def _tokens(steps: int | None, at: Mapping[str, live.Value], said: list[str]) ->
     passes = prod(int(at[name]) for name in ("gpus", "batch", "accumulate"))
     sequences = passes // prod(int(at[name]) for name in ("tp", "pp"))
     return {"tokens": _nearest("tokens", steps * sequences * int(at["sequence"]) / 1e6, said)}
-
-
-def _reference(facts: Facts, at: Mapping[str, live.Value]) -> list[str]:
-    """Sentences on what DPO and KTO have beside the trained model: a frozen one, and pairs of sequences."""
-    if facts.stage not in REFERRING:
-        return []
-    pairs = [PAIRS.format(at["batch"], 2 * int(at["batch"]))] if facts.stage == "dpo" else []
-    if at["method"] != "full":
-        return [*pairs, "The reference model is the trained one without its adapters: it takes no more memory."]
-    return [
-        *pairs,
-        f"The frozen reference model takes {reference(at)} GB more of every card, and only ZeRO 3 divides it; none "
-        "with TRL's precompute_ref_log_probs.",
-    ]
 
 
 def _uncounted(texts: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TextIO
 
-from ironlaw.cli.errors import UsageError, closest, in_options, quoted
+from ironlaw.cli.terminal import UsageError, closest, in_options, quoted
 from ironlaw.core.errors import EngineError
 
 COMMANDS = {

@@ -7,10 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ironlaw.cli.configurations import read_model
-from ironlaw.cli.errors import UsageError
 from ironlaw.cli.options import CONFIG, MODEL, SHAPE, Option, a_file
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import heading, section, table, visible
+from ironlaw.cli.terminal import UsageError, heading, section, table, visible
 from ironlaw.core.errors import EngineError
 from ironlaw.models.checkpoints import Audit, Shape, audit, count_elements, layer_of, read_header
 from ironlaw.models.transformer import Transformer

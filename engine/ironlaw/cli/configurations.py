@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ironlaw.cli.errors import UNNAMED, UsageError
 from ironlaw.cli.options import OPTIONS, PARALLEL, SHAPE, STEP, TRAINED
 from ironlaw.cli.parser import Values
+from ironlaw.cli.terminal import UNNAMED, UsageError
 from ironlaw.networks.convnets import NETWORKS
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.configurations import answer, read_any, read_setup
-from ironlaw.cli.errors import UsageError
 from ironlaw.cli.parser import configuration_parser, show
-from ironlaw.cli.tables import Cell, Row, gigabytes, heading, number, percent, section, table
+from ironlaw.cli.terminal import Cell, Row, UsageError, gigabytes, heading, number, percent, section, table
 
 if TYPE_CHECKING:
     from ironlaw.answers.estimate import Estimate, MemoryBytes

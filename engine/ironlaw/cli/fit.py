@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.cli.configurations import read_setup
 from ironlaw.cli.estimate import title
 from ironlaw.cli.parser import configuration_parser, show
-from ironlaw.cli.tables import Cell, Row, gigabytes, heading, paint, section, table
+from ironlaw.cli.terminal import Cell, Row, gigabytes, heading, paint, section, table
 
 if TYPE_CHECKING:
     from ironlaw.answers.fitting import Fit, Tried

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ironlaw.cli.errors import UsageError, closest, quoted
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import Row, number, table
+from ironlaw.cli.terminal import Row, UsageError, closest, number, quoted, table
 
 
 def run(words: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ironlaw.cli.errors import UsageError, closest, quoted
+from ironlaw.cli.terminal import UsageError, closest, quoted
 from ironlaw.config.choices import BUFFERS, buffers
 from ironlaw.config.optimizers import list_optimizers
 from ironlaw.config.setup import DEFAULT_GPU
@@ -234,6 +234,7 @@ STEP = (
     Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
     Option("--eval-batch", whole(1, 1_000_000), "sequences that a device evaluates at once (--batch)"),
     Option("--eval-kept", whole(0, 1_000_000), "batches of evaluation whose logits are kept (0)"),
+    Option("--reference", one_of("none", "16-bit", "fp32"), "a frozen model beside it, as in DPO (none)"),
     Option("--eval-logits", None, "evaluation has the logits whole, whatever the loss of the training"),
 )
 TRAINED = (
@@ -300,14 +301,14 @@ def a_model() -> ValueKind:
     def read(text: str) -> str:
         if "/" not in text:
             return str(listed.read(text))
-        from ironlaw.models.published import published
+        from ironlaw.models.config_json import published
 
         if text not in published():
             raise ValueError(text)
         return text
 
     def names() -> tuple[str, ...]:
-        from ironlaw.models.published import published
+        from ironlaw.models.config_json import published
 
         return (*_models(), *published())
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from ironlaw.cli.errors import UsageError, closest_flag, quoted
 from ironlaw.cli.options import GROUPS, OPTIONS, Option
+from ironlaw.cli.terminal import UsageError, closest_flag, quoted
 
 ELSEWHERE = {"--vary": "compare and sweep", "--csv": "sweep"}
 """Options of some commands only."""

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ironlaw.cli.errors import UsageError, quoted
 from ironlaw.cli.estimate import render
 from ironlaw.cli.options import GROUPS, MODEL, OPTIONS, Option, one_of
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import gigabytes, section, table, visible
+from ironlaw.cli.terminal import UsageError, gigabytes, quoted, section, table, visible
 from ironlaw.core.contents import LARGEST, NoFileError, ending, require_regular
 from ironlaw.models.checkpoints import count_elements, header_text
 

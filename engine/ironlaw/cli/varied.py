@@ -10,11 +10,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.configurations import answer, read_any
-from ironlaw.cli.errors import UsageError, closest, quoted
 from ironlaw.cli.estimate import ALWAYS, SUMS, title
 from ironlaw.cli.options import GROUPS, OPTIONS
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import Row, gigabytes, heading, number, percent, table, verdict
+from ironlaw.cli.terminal import Row, UsageError, closest, gigabytes, heading, number, percent, quoted, table, verdict
 
 if TYPE_CHECKING:
     from ironlaw.answers.estimate import Estimate

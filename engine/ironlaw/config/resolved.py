@@ -59,6 +59,7 @@ class Setup:
         cluster: The devices and their links; None for a single device.
         adaptation: What is trained: everything, parts, or adapters.
         evaluation: How it is evaluated, where somebody says so: then its peak is one of the memory's.
+        reference: The format of a frozen copy of the model that runs forward beside it, as in DPO; None without one.
     """
 
     model: Transformer
@@ -76,6 +77,7 @@ class Setup:
     cluster: Cluster | None
     adaptation: Adaptation = FULL
     evaluation: Evaluation | None = None
+    reference: DType | None = None
 
     def __hash__(self) -> int:
         return self._hash

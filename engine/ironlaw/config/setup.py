@@ -26,6 +26,7 @@ from ironlaw.hardware.accelerators import Accelerator, list_accelerators
 from ironlaw.hardware.accelerators import accelerator as accelerator_by_name
 from ironlaw.models.transformer import Transformer, list_models
 from ironlaw.models.transformer import model as model_by_name
+from ironlaw.numerics.dtypes import FP32, DType, dtype
 from ironlaw.numerics.precision import Precision, list_precisions
 from ironlaw.numerics.precision import precision as precision_by_name
 
@@ -96,6 +97,7 @@ def setup(
     eval_batch: Count | None = None,
     eval_kept: Count = 0,
     eval_logits: bool = False,
+    reference: str = "none",
 ) -> Setup:
     """A setup from names. The arguments are those of the command line.
 
@@ -165,6 +167,8 @@ def setup(
             its evaluation where one of these three words is given. The training's batch when None.
         eval_kept: Batches of evaluation whose logits stay on the device, for metrics (`eval_accumulation_steps`).
         eval_logits: Whether evaluation has the logits whole although the training's loss is in pieces.
+        reference: `"16-bit"` or `"fp32"`, the format of a frozen model of the same size that every step asks too, as in
+            DPO: its weights and a forward pass. Beside adapters it is the model without them. `"none"` has none.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -205,6 +209,7 @@ def setup(
         layout=layout,
         cluster=_cluster(chip, layout.devices, whole_number("node_size", node_size), link, network, network_gbit),
         evaluation=evaluation_by_words(eval_batch, eval_kept, eval_logits),
+        reference=_reference(reference, chip),
     )
     trained = {
         "lora_rank": lora_rank, "lora_targets": lora_targets, "lora_dropout": lora_dropout or None,
@@ -254,6 +259,13 @@ def _dropout(m: Transformer, code: Framework) -> Ratio | None:
     if rate is None and code.by_hand:
         raise EngineError("dropout", MISSING, "one number", {"framework": code.name}, "where places differ in it")
     return rate
+
+
+def _reference(name: str, chip: Accelerator) -> DType | None:
+    formats = {"none": None, "16-bit": dtype(chip.short_format or "bf16"), "fp32": FP32}
+    if name not in formats:
+        raise EngineError("reference", name, tuple(formats))
+    return formats[name]
 
 
 def _cluster(

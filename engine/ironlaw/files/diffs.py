@@ -13,7 +13,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.files import command_line, documents, edits, launch, read
 from ironlaw.files.facts import Facts, Reading
 from ironlaw.files.trainers import EVALUATION
-from ironlaw.files.words import words_of
+from ironlaw.files.words import sequences, words_of
 
 if TYPE_CHECKING:
     from ironlaw.answers.advice import Advice
@@ -29,10 +29,10 @@ _PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "LLaMA-Factory": {"bf16": {"pure_bf16": True, "bf16": False}, "amp-bf16": {"bf16": True},
                       "amp-fp16": {"fp16": True}},
     "TRL": {"bf16": {"bf16": True, "dtype": "bfloat16"}, "amp-bf16": {"bf16": True},
-            "amp-fp16": {"fp16": True, "bf16": False}},
+            "amp-fp16": {"fp16": True, "bf16": False}, "none": {"precompute_ref_log_probs": True}},
     "Trainer": {"amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
 }  # fmt: skip
-"""Formats of a precision, or of adapters, as a program is told of them."""
+"""Formats of a precision, or of adapters, as a program is told of them; and that it needs no reference beside it."""
 _ATTENTION: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "axolotl": {"flash_attention_2": {"flash_attention": True}, "sdpa": {"sdp_attention": True}},
     "LLaMA-Factory": {"flash_attention_2": {"flash_attn": "fa2"}, "sdpa": {"flash_attn": "sdpa"}},
@@ -109,6 +109,8 @@ def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
     if "execution" in words:  # which has the fused update by default
         expected["update"] = told[1].get("update", "fused")
         told[1].setdefault("update", "fused")
+    if words.get("reference") == "none":
+        del expected["reference"]
     if words.get("base_format") == "16-bit":
         expected.pop("base_format", None)  # the usual one
     if "method" in words:  # the adapter's own words follow from it
@@ -219,7 +221,7 @@ def _of_trainer(
     value = words[word]
     found: dict[str, object] = {}
     if word in ("batch", "accumulate", "eval_batch", "sequence"):
-        found = dict.fromkeys(_keys_of_count(word, reading, document), value)
+        found = dict.fromkeys(_keys_of_count(word, reading, document), _count(word, value, reading))
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}
         if kind == "LLaMA-Factory":
@@ -235,13 +237,21 @@ def _of_trainer(
         found = _attention(kind, document, chip)
     elif word == "precision" and "method" in words:
         return  # adapters are trained under autocast as it is
-    elif word in ("precision", "adapter_format"):
+    elif word in ("precision", "adapter_format", "reference"):
         found = {**_PRECISIONS[kind].get(value, {})}
     elif word == "method" and value in ("lora", "qlora"):
         found = _adapter(kind, reading, words)
     if not found:
         raise _UnwritableError
     yield from (((key,), one) for key, one in found.items())
+
+
+def _count(word: str, value: int, reading: Reading) -> int:
+    """A count as a file has it, whose batches are of examples."""
+    each = sequences(reading.facts) if word.endswith("batch") else 1
+    if value % each:
+        raise _UnwritableError
+    return value // each
 
 
 def _keys_of_count(word: str, reading: Reading, document: Mapping[str, Any]) -> list[str]:

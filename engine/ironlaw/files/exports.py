@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw import __version__
 from ironlaw.files import launch
 from ironlaw.files.words import Understood
-from ironlaw.models.published import published
+from ironlaw.models.config_json import published
 
 if TYPE_CHECKING:
     from ironlaw.answers.estimate import Estimate, MemoryBytes

@@ -51,6 +51,7 @@ class Facts:
         sequence: Tokens to which sequences are cut or packed.
         packing: Whether short sequences are joined to full ones.
         stage: What is trained for.
+        referenced: Whether a frozen reference answers beside the model where the stage has one.
         method: Which parameters are trained.
         rank: Of LoRA.
         targets: Modules with an adapter, by their names in the model, or `("all-linear",)`.
@@ -97,6 +98,7 @@ class Facts:
     sequence: Count | None = None
     packing: bool | None = None
     stage: Stage | None = None
+    referenced: bool | None = None
     method: Method | None = None
     rank: Count | None = None
     targets: tuple[str, ...] | None = None

@@ -80,7 +80,7 @@ def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
     optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
-    elsewhere = c.framework.by_hand or c.layout.together > 1 or c.update.in_backward
+    elsewhere = c.framework.by_hand or c.layout.together > 1 or c.update.in_backward or c.reference
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
@@ -151,7 +151,7 @@ def megatron(c: Setup) -> Settings | None:
     """The settings of Megatron-LM, with invented data."""
     if (shape := _shape(c)) is None or not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
         return None
-    if c.dropout is None:  # several rates, in other places than its own
+    if c.dropout is None or c.reference:  # several rates, in other places than its own; two models
         return None
     # What its own options cannot say of a plan that is counted with PyTorch's operations.
     elsewhere = c.loss.in_pieces or c.framework.compiled or c.update.offload != "none" or c.update.in_backward

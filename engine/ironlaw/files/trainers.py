@@ -92,6 +92,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     plain["steps"] = values.count("max_steps", None if steps in (-1, "-1") else steps)
     rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
     rest["unprepared"] = dialect.kind in _LOADERS or None
+    rest["referenced"] = False if _is_alone(document) else None
     named = {fact: value for fact, value in {**rest, **plain}.items() if value is not None}
     silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
     found = {**silent, **named}
@@ -197,6 +198,12 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
     return found
 
 
+def _is_alone(document: Document) -> bool:
+    """Whether preferences are trained without a reference, or it has answered before the training."""
+    answered = any(values.switch(key, document.get(key)) for key in ("precompute_ref_log_probs", "reference_free"))
+    return answered or bool({document.get("rl"), document.get("pref_loss")} & {*_ALONE})
+
+
 def _bits(document: Document) -> tuple[int, ...]:
     asked = {4: "load_in_4bit", 8: "load_in_8bit"}
     return tuple(bits for bits, key in asked.items() if values.switch(key, document.get(key)))
@@ -290,7 +297,9 @@ def _axolotl(document: Document) -> Found:
     if document.get("attention") is not None or document.get("attn_implementation") is not None:
         found["attention"] = _attention(document.get("attention", document.get("attn_implementation")))
     if document.get("rl") not in values.ABSENT:
-        found["stage"] = document["rl"] if document["rl"] in ("dpo", "kto", "grpo") else "sft"
+        found["stage"] = dict.fromkeys(("dpo", "ipo", *_ALONE), "dpo").get(document["rl"], document["rl"])
+        if found["stage"] not in ("dpo", "kto", "grpo"):
+            found["stage"] = "sft"
     recompute = document.get("gradient_checkpointing")
     if isinstance(recompute, str) and recompute not in ("true", "false"):
         # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.
@@ -392,6 +401,8 @@ def _of_a_script(document: Document) -> Found:
     return {**found, **_optimizer(document, "optim"), **_sharding(document)}
 
 
+_ALONE = ("orpo", "simpo")
+"""Ways to train by pairs without a reference."""
 _STAGES: Mapping[Stage, Set[str]] = {
     "grpo": {"num_generations"},
     "kto": {"desirable_weight", "undesirable_weight"},

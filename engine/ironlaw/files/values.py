@@ -108,7 +108,7 @@ def optimizer(what: str, value: object) -> tuple[str, str | None] | None:
 
 @cache
 def _models() -> dict[str, str]:
-    from ironlaw.models.published import published
+    from ironlaw.models.config_json import published
 
     known = (*published(), *list_models())
     return {_plain(name, tail): name for tail in (_TAIL, _VARIANT) for name in known}

@@ -36,6 +36,8 @@ _PRECISIONS: Mapping[tuple[Format, Format], str] = {
 """Formats of weights and of products, and the precision that has both."""
 DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 """Format of products -> the precision of programs that divide FP32 weights: FSDP's mixed precision, ZeRO."""
+PAIRED = ("dpo", "reward")
+"""Stages whose examples are two sequences, the chosen and the rejected one."""
 _AUTO = {"auto": "BF16, on a card without it in FP16", "auto-fp32": "BF16, on a card without it in FP32"}
 """What a format that is the card's is called."""
 
@@ -197,10 +199,11 @@ def _by_card(facts: Facts, gpu: Any) -> Facts:
 
 def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
     """A sentence on what no file says and programs do by default, where it changes the answer."""
+    unit = "pair" if sequences(facts) > 1 else "sequence"
     told = {
         "method": "LoRA is trained" if facts.method == "lora" else "everything is trained",
         "rank": f"adapters of rank {facts.rank}",
-        "micro_batch": f"{facts.micro_batch} sequence{'s' * (facts.micro_batch != 1)} a forward pass",
+        "micro_batch": f"{facts.micro_batch} {unit}{'s' * (facts.micro_batch != 1)} a forward pass",
         "sequence": f"{facts.sequence or 0:,} tokens a sequence",
         "checkpointing": "every block is recomputed" if facts.checkpointing else "nothing is recomputed",
         "compute": f"products in {_AUTO.get(str(facts.compute)) or str(facts.compute).upper()}",
@@ -213,9 +216,14 @@ def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
 
 def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Collection[str]) -> dict[str, Any]:
     """Batch, sequence, formats, kernels."""
-    found: dict[str, Any] = {"batch": facts.micro_batch or 1, "sequence": facts.sequence or SEQUENCE}
+    each = sequences(facts)
+    found: dict[str, Any] = {"batch": each * (facts.micro_batch or 1), "sequence": facts.sequence or SEQUENCE}
     if facts.micro_batch is None and "batch" not in given:
-        assumed.append("One sequence a forward pass: no file says how many.")
+        assumed.append("One example a forward pass: no file says how many.")
+    elif each > 1 and "batch" not in given:
+        assumed.append(
+            f"Examples are pairs, chosen and rejected: {facts.micro_batch:,} are {found['batch']:,} sequences."
+        )
     if facts.sequence is None and "sequence" not in given:
         assumed.append(f"Sequences of {SEQUENCE:,} tokens: no file says how long they are.")
     elif facts.sequence is not None and not facts.packing and "sequence" not in silent:
@@ -232,9 +240,9 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Co
     if facts.compiled:
         found["execution"] = "compiled"
     if facts.eval_batch:
-        found["eval_batch"], found["eval_kept"] = facts.eval_batch, facts.eval_kept
+        found["eval_batch"], found["eval_kept"] = each * facts.eval_batch, facts.eval_kept
         found["eval_logits"] = facts.eval_logits if facts.fused_loss else None
-        assumed.append(_evaluated(facts.eval_batch, facts.eval_kept or 0))
+        assumed.append(_evaluated(found["eval_batch"], facts.eval_kept or 0))
     return found
 
 
@@ -272,10 +280,11 @@ def _everything(facts: Facts) -> bool:
 def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
     if facts.method == "freeze":
         assumed.append("All layers are trained: which ones the file freezes is not read.")
-    if facts.stage in ("dpo", "kto", "reward", "ppo", "grpo"):
+    if facts.stage in ("reward", "ppo", "grpo"):
         assumed.append("Only the model that is trained is counted: no reference model, no rewards, no generation.")
+    reference = _reference(facts, assumed)
     if facts.method not in ("lora", "dora", "qlora"):
-        return {"method": "full" if facts.method else None}
+        return {"method": "full" if facts.method else None, "reference": reference}
     targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
     # What is not in 4 bits has 16 under FSDP; where it divides the weights that stands by itself.
     apart = facts.unprepared or (facts.runtime == "fsdp" and facts.zero == 2)
@@ -288,7 +297,31 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
         "dora": True if facts.method == "dora" else None,
         "double_quantization": facts.double_quantization if facts.method == "qlora" else None,
         "adapter_format": "16-bit" if facts.fp32_adapters is False else None,
+        "reference": reference,
     }
+
+
+def sequences(facts: Facts) -> int:
+    """Sequences of an example."""
+    return 2 if facts.stage in PAIRED else 1
+
+
+def _reference(facts: Facts, assumed: list[str]) -> str | None:
+    """The format of a frozen reference: TRL loads it as the model, others and DeepSpeed in that of products.
+
+    Sources: TRL (`DPOTrainer.__init__`), LLaMA-Factory (`create_ref_model`).
+    """
+    if facts.stage not in ("dpo", "kto") or facts.referenced is False:
+        return None
+    apart = "; two more, of mismatched examples, are not" if facts.stage == "kto" else ""
+    if not _everything(facts):
+        assumed.append(f"The reference is the model without its adapters: a forward pass more is counted{apart}.")
+        return "16-bit"
+    short = facts.unprepared or facts.runtime == "deepspeed" or facts.weights in ("bf16", "fp16")
+    kept = "16-bit" if short and facts.compute != "fp32" else "fp32"
+    named = {"16-bit": "16 bits"}.get(kept, "FP32")
+    assumed.append(f"A frozen reference model in {named} is counted, and its forward pass{apart}.")
+    return kept
 
 
 def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from ironlaw.config.choices import Evaluation
 from ironlaw.config.layout import Stage
 from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.config.setup import as_setup
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
 from ironlaw.core.units import Bytes, Count
+from ironlaw.graph.adaptation import FULL
 from ironlaw.graph.checkpointing import NONE
 from ironlaw.graph.ir import Section
 from ironlaw.graph.partitioner import compiled
@@ -24,9 +26,10 @@ from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
 from ironlaw.memory.static import static_tensors, trained_parameters
-from ironlaw.memory.tensors import Candidate, MemoryLedger, MemoryPlan, Place, Saved
+from ironlaw.memory.tensors import EVALUATION, REFERENCE, Candidate, MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
+from ironlaw.numerics.precision import precision
 
 CUBLAS_WORKSPACE = 32 * 2**20
 """Scratch memory of the matrix library on Hopper, one handle; other NVIDIA generations take about 8 MiB."""
@@ -130,7 +133,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     return MemoryPlan(
         static=static,
         saved=tuple(_saved_tensors(c, stage, parts)),
-        candidates=(*step.candidates(), *_evaluation(c, stage, parts, sets, step)),
+        candidates=(*step.candidates(), *_evaluation(c, stage, parts, sets, step), *_reference(c, stage, parts, step)),
         chunks=c.loss.chunks,
         workspace_bytes=workspace,
         context_bytes=context,
@@ -151,6 +154,23 @@ def _evaluation(
     there = sum(t.bytes for t in made if t.part != "sum") - step.gradients
     resident = step.resident - (0 if stay else there)
     yield from evaluated(c, tuple(zip(parts, sets, strict=True)), resident, step)
+
+
+def _reference(c: Setup, stage: Stage, parts: tuple[Section, ...], step: StepMemory) -> Iterator[Candidate]:
+    """The moments of a frozen reference's forward pass, beside all that the model keeps for its backward pass."""
+    if c.reference is None:
+        return
+    there = total(one.byte_size for one in _saved_tensors(c, stage, parts) if one.place == "device")
+    own = replace(c, evaluation=Evaluation())
+    if not c.adaptation.quantization:
+        kept = c.base.weights if c.adaptation.has_adapters else c.reference
+        cast = kept.bits == 32 and (c.precision.autocast or c.fully_sharded)
+        own = own if cast else replace(own, precision=precision(kept.name))
+        own = replace(own, adaptation=replace(FULL, frozen=("*",)))
+        parts = stage_sections(own, stage)
+    sets = (_working_set(own, part, "accrue") for part in parts)
+    for one in evaluated(own, tuple(zip(parts, sets, strict=True)), step.resident, step):
+        yield Candidate(one.moment.replace(EVALUATION, REFERENCE), one.whole + there, one.chunk)
 
 
 def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:

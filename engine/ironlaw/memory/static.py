@@ -144,6 +144,9 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
                 yield tensor(p, "", "parameters", p.elements, dtype, NEVER_DIVIDED, "device", part)
             else:
                 yield tensor(p, "", "parameters", p.elements, dtype, 3, weights_at, part)
+    if c.reference and not c.adaptation.has_adapters:
+        for p in stage_parameters(stage):
+            yield tensor(p, ".reference", "parameters", p.elements, c.reference, 3, "device", "reference")
     if precision.master and not shards:
         for p in parameters:
             yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)

@@ -20,6 +20,8 @@ SAVED_COMPONENTS = ("casts", "activations", "logits")
 COMPONENTS = STATIC_COMPONENTS + SAVED_COMPONENTS
 EVALUATION = "evaluation"
 """With which the names of moments begin that are no step's."""
+REFERENCE = "reference"
+"""With which those begin at which a frozen reference answers."""
 
 
 @dataclass(frozen=True, slots=True)

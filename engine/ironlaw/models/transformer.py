@@ -407,7 +407,7 @@ def model(name: str) -> Transformer:
         EngineError: An unknown name.
     """
     if "/" in name:
-        from ironlaw.models.published import published_model
+        from ironlaw.models.config_json import published_model
 
         return published_model(name)
     record = read_record("models", name)

@@ -25,7 +25,7 @@ from ironlaw.hardware.cluster import Cluster
 from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
 from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
-from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
+from ironlaw.parallel import collectives, model_parallel
 from ironlaw.parallel.collectives import group_all_reduce
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
 from ironlaw.time.step import Achieved, StepPlan, StepTime, step_plan, whole_flops
@@ -205,7 +205,7 @@ def _busy(c: Setup, stage: Stage, step: StepTime) -> Seconds:
 def _calls(c: Setup, stage: Stage) -> Count:
     """Collectives and sends that the host issues for a micro-batch; those of a step's end are few and not counted."""
     layout = c.layout
-    sharded = 3 * max(stage.blocks, 1) if layout.peers > 1 and layout.zero == 3 else 0
+    sharded = (3 + bool(c.reference)) * max(stage.blocks, 1) if layout.peers > 1 and layout.zero == 3 else 0
     sends = 4 * layout.interleave if layout.pipeline > 1 else 0
     again = c.checkpointing.kind != "none"
     passes = (2 + again) * (layout.context - 1) + 1 if layout.context > 1 else 0  # one call for all that a step sends
@@ -257,7 +257,7 @@ def _tensor_calls(c: Setup, stage: Stage) -> Count:
         return 0
     again = c.checkpointing.kind == "full"
     extra = 2 * (stage.first + stage.last)
-    return tensor_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
+    return model_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
 
 
 def _pipeline_seconds(c: Setup) -> Seconds:
@@ -271,7 +271,7 @@ def _pipeline_seconds(c: Setup) -> Seconds:
         return 0.0
     cluster = _cluster(c)
     within = c.devices <= cluster.node_size
-    size = pipeline_parallel.boundary_bytes(c.batch, c.own_sequence, c.model.hidden, c.precision.compute.bits // 8)
+    size = model_parallel.boundary_bytes(c.batch, c.own_sequence, c.model.hidden, c.precision.compute.bits // 8)
     each = collectives.point_to_point(
         size / layout.tensor, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
     )
@@ -279,7 +279,7 @@ def _pipeline_seconds(c: Setup) -> Seconds:
         inside = layout.tensor <= cluster.node_size
         gathered = collectives.all_gather(size, layout.tensor, *cluster.collective(size, within_node=inside))
         each = 2 * each + gathered
-    return pipeline_parallel.boundary_crossings(layout.pipeline, layout.micro_batches, layout.interleave) * each
+    return model_parallel.boundary_crossings(layout.pipeline, layout.micro_batches, layout.interleave) * each
 
 
 def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tuple[Seconds, Seconds]:
@@ -292,10 +292,10 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     blocks = max(stage.blocks, 1)
     if layout.zero == 3:
         # Parameters, frozen ones too, are gathered for forward and backward of every micro-batch, gradients scattered
-        # after each, a block at a time.
+        # after each, a block at a time; a reference's for its forward pass.
         weights = stored_bytes(c, stage_held(c, stage))
         gather, reduce = (_group(c, size, size / blocks) for size in (weights, gradients))
-        sent = 2 * gather + reduce
+        sent = (2 + bool(c.reference)) * gather + reduce
         exposed = max(sent - busy, (gather + reduce) / blocks) if layout.overlap else sent
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps

@@ -17,7 +17,7 @@ from ironlaw.hardware.cluster import cluster
 from ironlaw.memory.ledger import training_memory
 from ironlaw.models.transformer import Transformer
 from ironlaw.parallel.job import JobTime, job_time
-from ironlaw.parallel.tensor_parallel import divides
+from ironlaw.parallel.model_parallel import divides
 
 CHECKPOINTING = ("none", "selective", "full")
 """Kinds of checkpointing that are tried."""

@@ -90,7 +90,7 @@ class StepTime(Achieved):
         compute: Kernels bound by arithmetic.
         memory: Kernels bound by traffic.
         gaps: Between kernels.
-        forward: Of the forward passes.
+        forward: Of the forward passes, a frozen reference's too.
         backward: Of the backward passes.
         recompute: Of what checkpointing runs again.
         update: Of the optimizer.
@@ -211,8 +211,9 @@ class StepPlan:
         launches: Ratio = self.update_launches
         for work in self.works:
             parts = work.pieces or pieces
-            times: Ratio = accumulate * parts
+            times: Ratio
             for phase, busy, waiting, kernels in self._phases(work, batch, own / parts):
+                times = accumulate * parts * (2 if self.setup.reference and phase == "forward" else 1)
                 compute = compute + busy * times
                 memory = memory + waiting * times
                 launches = launches + kernels * times

@@ -76,7 +76,7 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
     for tensor in static_tensors(c if plain or c.update.buffers else replace(c, update=PLAIN), stage):
         # Where gradients are summed apart, the update reads the sums alone.
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
-        if not apart and tensor.part not in ("frozen", "quantized"):
+        if not apart and tensor.part not in ("frozen", "quantized", "reference"):
             sums[tensor.component] += tensor.bytes
     zero, shares = c.layout.zero, c.layout.peers
     weights = sums["parameters"] // (shares if zero in (1, 2) else 1)

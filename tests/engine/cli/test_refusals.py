@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from ironlaw.cli import main
 from ironlaw.cli.configurations import read_any
-from ironlaw.cli.errors import quoted
 from ironlaw.cli.options import OPTIONS, Option
 from ironlaw.cli.parser import configuration_parser
+from ironlaw.cli.terminal import quoted
 from ironlaw.core.errors import EngineError, Instead, show
 from tests.conftest import tries
 from tests.engine.bad_input import BAD_INPUT, BadInput

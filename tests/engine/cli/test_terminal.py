@@ -7,7 +7,7 @@ import pty
 import subprocess
 import sys
 
-from ironlaw.cli.tables import number, table
+from ironlaw.cli.terminal import number, table
 
 
 def run_in_terminal(environment: dict[str, str]) -> str:

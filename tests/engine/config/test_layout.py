@@ -13,7 +13,7 @@ from ironlaw.config.layout import stages, tensor_shard
 from ironlaw.graph import sections
 from ironlaw.graph.blocks import FrameworkName
 from ironlaw.memory.textbook import state_bytes_per_parameter
-from ironlaw.parallel.tensor_parallel import activation_bytes_per_layer
+from ironlaw.parallel.model_parallel import activation_bytes_per_layer
 
 GPT3 = model("gpt3-175b")
 

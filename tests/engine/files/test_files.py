@@ -110,7 +110,9 @@ def test_trls_trainers_of_preferences_are_told_from_its_fine_tuning(text: str, s
     reading = read(text)
     assert reading.facts.stage == stage
     told = "Only the model that is trained is counted: no reference model, no rewards, no generation."
-    assert (told in words_of([reading], {"model": "gpt2", "gpu": "t4"}).assumed) == (stage != "sft")
+    found = words_of([reading], {"model": "gpt2", "gpu": "t4"})
+    assert (told in found.assumed) == (stage == "grpo")
+    assert ("reference" in found.words) == (stage in ("dpo", "kto"))
 
 
 def test_a_deepspeed_file_says_what_is_divided_and_auto_says_nothing() -> None:

@@ -265,8 +265,40 @@ def test_evaluation_is_counted_as_a_file_asks_for_it(text: str, expected: tuple[
     assert setup(**words(RUN, NODE).words).evaluation is None
 
 
+LLAMA_FACTORY = "model_name_or_path: meta-llama/Llama-3.1-8B\nstage: dpo\nfinetuning_type: full\nbf16: true\n"
+TRL = "model_name_or_path: meta-llama/Llama-3.1-8B\nbeta: 0.1\nmax_length: 1024\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "reference", "batch"),
+    [
+        ([RUN + "rl: dpo\n"], "16-bit", 4),
+        ([RUN + "rl: ipo\n"], "16-bit", 4),
+        ([RUN + "rl: simpo\n"], None, 4),
+        ([RUN + "rl: kto\n"], "16-bit", 2),
+        ([RUN], None, 2),
+        ([LLAMA_FACTORY], "16-bit", 16),
+        ([LLAMA_FACTORY.replace("bf16: true\n", "")], "fp32", 16),
+        ([LLAMA_FACTORY + "pref_loss: orpo\n"], None, 16),
+        ([LLAMA_FACTORY.replace("full", "lora")], "16-bit", 16),
+        ([LLAMA_FACTORY.replace("dpo", "rm")], None, 16),
+        ([TRL], "fp32", 16),
+        ([TRL + "dtype: bfloat16\n"], "16-bit", 16),
+        ([TRL, ZERO], "16-bit", 16),
+        ([TRL + "precompute_ref_log_probs: true\n"], None, 16),
+        ([TRL + "desirable_weight: 1.0\n"], "fp32", 8),
+        (["trl dpo --model_name_or_path gpt2 --per_device_train_batch_size 3"], "fp32", 6),
+    ],
+)
+def test_preferences_are_pairs_and_have_a_frozen_reference(texts: list[str], reference: str | None, batch: int) -> None:
+    """In the format in which the program loads it: TRL as the model, others and DeepSpeed in that of products."""
+    found = words(*texts).words
+    assert (found.get("reference"), found["batch"]) == (reference, batch)
+    assert (setup(**found).reference is None) is (reference is None)
+
+
 def test_what_is_left_out_of_the_count_is_said() -> None:
-    found = words(RUN + "rl: dpo\n")
+    found = words(RUN + "rl: grpo\n")
     assert any("no reference model" in line for line in found.assumed)
     megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size 2"
     assert any("Expert parallelism" in line for line in words(megatron, model="llama3-8b").assumed)

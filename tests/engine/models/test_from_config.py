@@ -15,8 +15,8 @@ from ironlaw import EngineError, estimate, model
 from ironlaw.files import read
 from ironlaw.files.words import words_of
 from ironlaw.models import from_config
+from ironlaw.models.config_json import essentials, published
 from ironlaw.models.families import FAMILIES
-from ironlaw.models.published import essentials, published
 
 PUBLISHED = published()
 TINY = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}

@@ -13,7 +13,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.memory import textbook
 from ironlaw.models.transformer import model
-from ironlaw.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel
+from ironlaw.parallel import collectives, data_parallel, model_parallel
 from ironlaw.parallel.job import COPY_PASSES, job_time
 
 devices = st.integers(1, 4096)
@@ -132,37 +132,37 @@ def test_chapters_network_wall_of_a_7b_model() -> None:
 
 
 def test_gpipe_bubble_is_18_75_percent_overhead_and_15_8_percent_of_the_step() -> None:
-    assert pipeline_parallel.bubble_overhead(4, 16) == 0.1875
-    assert pipeline_parallel.bubble_fraction(4, 16) == pytest.approx(3 / 19)
-    assert pipeline_parallel.bubble_overhead(4, 16, 2) == 0.1875 / 2
+    assert model_parallel.bubble_overhead(4, 16) == 0.1875
+    assert model_parallel.bubble_fraction(4, 16) == pytest.approx(3 / 19)
+    assert model_parallel.bubble_overhead(4, 16, 2) == 0.1875 / 2
 
 
 @given(p=st.integers(1, 64), m=st.integers(1, 1024), v=st.integers(1, 8))
 def test_bubble_fraction_and_overhead_are_two_views_of_one_thing(p: int, m: int, v: int) -> None:
-    overhead = pipeline_parallel.bubble_overhead(p, m, v)
-    assert pipeline_parallel.bubble_fraction(p, m, v) == pytest.approx(overhead / (1 + overhead))
+    overhead = model_parallel.bubble_overhead(p, m, v)
+    assert model_parallel.bubble_fraction(p, m, v) == pytest.approx(overhead / (1 + overhead))
 
 
 def test_interleaving_trades_bubble_for_messages() -> None:
-    assert pipeline_parallel.boundary_crossings(4, 16, 2) == 2 * pipeline_parallel.boundary_crossings(4, 16)
-    assert pipeline_parallel.boundary_crossings(1, 16) == 0
+    assert model_parallel.boundary_crossings(4, 16, 2) == 2 * model_parallel.boundary_crossings(4, 16)
+    assert model_parallel.boundary_crossings(1, 16) == 0
 
 
 def test_gpt3_activations_per_layer_follow_korthikanti() -> None:
     # arXiv 2205.05198: 175B, s = 2048, h = 12288, a = 96: 5 a s / h = 80, so selective recompute removes 70 %.
     s, b, h, a = 2048, 1, 12288, 96
-    whole = tensor_parallel.activation_bytes_per_layer(s, b, h, a)
+    whole = model_parallel.activation_bytes_per_layer(s, b, h, a)
     assert whole == s * b * h * (34 + 80)
-    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, checkpointing="selective")
+    selective = model_parallel.activation_bytes_per_layer(s, b, h, a, checkpointing="selective")
     assert 1 - selective / whole == pytest.approx(0.70, abs=0.005)
-    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, checkpointing="selective")
+    both = model_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, checkpointing="selective")
     assert both == s * b * h * 34 / 8
 
 
 @given(t=st.integers(1, 64), sp=st.booleans(), kind=st.sampled_from(["none", "selective", "full"]))
 def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, kind: str) -> None:
     def layer(ways: int) -> float:
-        return tensor_parallel.activation_bytes_per_layer(
+        return model_parallel.activation_bytes_per_layer(
             2048, 4, 8192, 64, ways, sequence_parallel=sp, checkpointing=kind
         )
 
@@ -170,14 +170,14 @@ def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, kind: s
 
 
 def test_tensor_parallel_sends_four_all_reduces_a_layer() -> None:
-    sent = tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8)
+    sent = model_parallel.bytes_sent_per_layer(1, 2048, 12288, 8)
     assert sent == 4 * 2 * 7 / 8 * (2048 * 12288 * 2)
-    assert tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8, recompute=True) == 1.5 * sent
+    assert model_parallel.bytes_sent_per_layer(1, 2048, 12288, 8, recompute=True) == 1.5 * sent
 
 
 def test_fewer_kv_heads_than_devices_are_replicated() -> None:
-    assert tensor_parallel.divides(model("llama3-70b"), 16)
-    assert not tensor_parallel.divides(model("gpt2-xl"), 2)
+    assert model_parallel.divides(model("llama3-70b"), 16)
+    assert not model_parallel.divides(model("gpt2-xl"), 2)
 
 
 @given(
@@ -214,7 +214,7 @@ def test_formulas_take_arrays() -> None:
     single = [data_parallel.data_parallel_step(0.1, 6e9, int(k), 50e9).total for k in n]
     assert np.allclose(step.total, single)
     assert np.allclose(textbook.state_bytes_per_parameter(2, n), 2 + 14 / n)
-    assert np.allclose(pipeline_parallel.bubble_overhead(n, 16), (n - 1) / 16)
+    assert np.allclose(model_parallel.bubble_overhead(n, 16), (n - 1) / 16)
     trees = [collectives.tree_all_reduce(1e6, int(k), 1e9, 1e-6) for k in n]
     assert np.allclose(collectives.tree_all_reduce(1e6, n, 1e9, 1e-6), trees)
 
@@ -239,9 +239,9 @@ def test_amdahl_limits_speedup_to_the_serial_share() -> None:
     [
         (lambda: textbook.state_bytes_per_parameter(4, 8), "zero 4 is unknown; allowed: 0, 1, 2, 3"),
         (lambda: textbook.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
-        (lambda: pipeline_parallel.bubble_fraction(0, 8), "pipeline stages 0 is not allowed"),
+        (lambda: model_parallel.bubble_fraction(0, 8), "pipeline stages 0 is not allowed"),
         (
-            lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, checkpointing="some"),
+            lambda: model_parallel.activation_bytes_per_layer(1, 1, 1, 1, checkpointing="some"),
             "allowed: none, selective",
         ),
         (lambda: collectives.all_reduce(1.0, 2, 0.0), "bandwidth 0.0 is not allowed"),

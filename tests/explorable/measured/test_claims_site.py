@@ -243,7 +243,7 @@ def test_a_changed_formula_changes_the_verdict(site: Site) -> None:
     claims(site, BUBBLE, ADAM)
     html = built(site)
     assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "contradicted")
-    edit(engine / "parallel/pipeline_parallel.py", "def bubble_fraction(", "return", "    return 0.5  # edited")
+    edit(engine / "parallel/model_parallel.py", "def bubble_fraction(", "return", "    return 0.5  # edited")
     html = built(site)
     # Its two numbers are the source's own, so that it agrees with itself is all that it can show.
     assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "agrees")
