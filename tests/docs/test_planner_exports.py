@@ -339,9 +339,9 @@ def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:
     both = [text.format(4), engine]
     given = {**START.controls, **read(both, START).controls, "gpus": 8}
     assert given["batch"] == 8
-    changed = rewrite(both, State("plan", {**given, "batch": 16}))
-    assert "+per_device_train_batch_size: 8" in changed["LLaMA-Factory"]
-    assert '+  "train_micro_batch_size_per_gpu": 8' in changed["DeepSpeed"]
+    diffs = rewrite(both, State("plan", {**given, "batch": 16}))
+    assert "+per_device_train_batch_size: 8" in diffs["LLaMA-Factory"]
+    assert '+  "train_micro_batch_size_per_gpu": 8' in diffs["DeepSpeed"]
 
 
 def test_trl_is_told_that_a_reference_has_answered_before() -> None:

@@ -104,6 +104,28 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
 
 
+TITAN = (
+    "[titan] INFO - Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1\n"
+    "[titan] INFO - Model llama3 8B size: 8,030,261,248 total parameters\n"
+    "[titan] INFO - Applied {} activation checkpointing to the model\n"
+    "[titan] INFO - step: 10  loss:  9.9834  memory: 66.01GiB(83.03%)  tps: 6,260  tflops: 295.72  mfu: 29.90%\n"
+)
+
+
+@pytest.mark.parametrize("recomputes", ["full", "selective"])
+def test_reserved_memory_is_compared_and_what_a_log_says_explains_nothing(recomputes: str) -> None:
+    """Between what is allocated and what the driver shows; a log that says how blocks are recomputed is believed."""
+    log = TITAN.format(recomputes)
+    given = State("run", {**START.controls, **read([log], START).controls})
+    tables = ACT.compute(given).tables
+    row = next(row for row in tables["measured"].rows if "reserved" in row["a"])
+    low, high = (float(end) for end in row["d"].split(" to "))
+    assert low < float(row["c"]) < high
+    assert (row["b"], row["e"]) == ("70.88", "above")
+    titles = [row["a"] for row in tables["differences"].rows] if "differences" in tables else []
+    assert not any("checkpointing" in title for title in titles)
+
+
 NVIDIA_SMI = """| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |
 |   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |                  Off |
 | 30%   45C    P2             300W /  450W |   22550MiB /  24564MiB |    100%      Default |

@@ -25,7 +25,7 @@ from ironlaw.files import Facts
 from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import DIVIDED, Joined
+from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published
@@ -90,6 +90,8 @@ NAMED, BY = "named", "by"
 """Beside them: the engine's name of a model that a file names and whose sizes are others, and the kind of that file."""
 NAMES_MODEL = (*KINDS, "nanoGPT", "command", "name", "log")
 """Kinds of text that name a model."""
+KNOWN, KNOWABLE = "known", tuple(DECIDED.values())
+"""Beside them: of which words texts said how they were, by their places as bits (`ironlaw.files.words.said_words`)."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _OF_ADAPTERS = ("lora", "dora", "base_format")
@@ -137,7 +139,7 @@ def is_config(text: str) -> None:
 def is_measured(text: str) -> None:
     """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = _object(text)
-    named = found.keys() <= MEASURED | {READ_AT}
+    named = found.keys() <= MEASURED | {READ_AT, KNOWN} and type(found.get(KNOWN, 0)) is int
     if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 

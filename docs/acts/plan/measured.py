@@ -17,7 +17,7 @@ from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, NOTICED, Gap, Placed, compare
 
-from .choices import READ_AT, mark_of
+from .choices import KNOWABLE, KNOWN, READ_AT, mark_of
 from .left import left
 
 CHANGED = (
@@ -49,8 +49,8 @@ UNSEEN = (
 )
 """What is said of time that no setting explains."""
 _OF_THE_PLAN = {"allocated_peak": "allocated", "device_total": "process"}
-_UNCOMPARED = ("mfu", "reserved")
-"""What is told and not compared: programs count utilization in their own ways, and reserved memory has no band."""
+_UNCOMPARED = ("mfu",)
+"""What is told and not compared: programs count utilization in their own ways."""
 
 
 def told(measured: Mapping[str, float]) -> str:
@@ -166,8 +166,9 @@ def _compared(one: Placed) -> dict[str, str]:
 def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...], str]:
     numbers: dict[str, Any] = json.loads(text)
     numbers.pop(READ_AT, None)
+    known = numbers.pop(KNOWN, 0)
     seen = Observed(program="", **numbers)
-    gap = compare(asked, seen)
+    gap = compare(asked, seen, [word for place, word in enumerate(KNOWABLE) if known >> place & 1])
     return gap, lines(asked, seen), _known(asked, gap)
 
 

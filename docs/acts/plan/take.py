@@ -13,7 +13,7 @@ from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
 from ironlaw.files import Reading, UnreadError, parts
 from ironlaw.files.facts import AUTO, FAR
-from ironlaw.files.words import Joined, joined, words_of
+from ironlaw.files.words import Joined, joined, said_words, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.config_json import essentials, published
 
@@ -22,6 +22,8 @@ from .choices import (
     CONTROLS,
     FOLLOW,
     KEPT,
+    KNOWABLE,
+    KNOWN,
     LEAN,
     MEASURED,
     MORE,
@@ -150,7 +152,9 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     measured = _measured(readings)
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
-        controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
+        known = sum(1 << KNOWABLE.index(word) for word in said_words(readings))
+        noted_too = {READ_AT: mark_of(then), **({KNOWN: known} if known else {})}
+        controls["measured"] = json.dumps({**measured, **noted_too}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
 

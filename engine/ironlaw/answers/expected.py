@@ -30,6 +30,13 @@ class Expected:
     needed: Calibrated
     device_total: Calibrated
 
+    @property
+    def reserved(self) -> Calibrated:
+        """Bytes that the allocator keeps: no less than it has allocated, and no more than the driver shows."""
+        least, most = self.allocated_peak, self.device_total
+        middle = max(most.expected - (self.needed.expected - least.expected), least.expected)
+        return Calibrated(middle, least.low, most.high, most.runs, most.sources)
+
 
 def features(c: Setup) -> Features:
     """The facts about a setup that the calibration uses."""

@@ -129,9 +129,11 @@ class _Answer:
     def gaps(self) -> list[Gap]:
         """What files measured beside what is expected, where the engine has such a figure."""
         from ironlaw.files.gap import compare
+        from ironlaw.files.words import said_words
 
         measured = [one.measured for one in self.understood.readings if one.measured is not None]
-        return [gap for one in measured if (gap := compare(self.asked, one)).figures]
+        known = said_words(self.understood.readings)
+        return [gap for one in measured if (gap := compare(self.asked, one, known)).figures]
 
     def messages(self) -> list[tuple[tuple[str, str], ...]]:
         """What out-of-memory messages say, beside what is counted."""

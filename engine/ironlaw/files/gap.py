@@ -10,7 +10,7 @@ ones, with what each would explain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -31,7 +31,8 @@ Place = Literal["below", "inside", "above"]
 NOTICED: Ratio = 0.02
 """Share of a gap that a difference closes at least to be told."""
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
-         "needed": "memory with what it asked for", "device_total": "memory of the process"}  # fmt: skip
+         "reserved": "reserved memory", "needed": "memory with what it asked for",
+         "device_total": "memory of the process"}  # fmt: skip
 """The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
 
 
@@ -140,14 +141,13 @@ class Gap:
         return "These settings, if the run had them, would explain it in part or in whole."
 
 
-def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -> Gap:
+def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed, known: Collection[str] = ()) -> Gap:
     """What was measured beside the engine's bands, with the settings that would explain a gap.
-
-    Reserved memory has no band, so it is not compared.
 
     Args:
         asked: The setup that ran, what files said of it, or its words.
         observed: What was measured.
+        known: Words of which files say how they were: they explain nothing.
 
     Raises:
         EngineError: The words are none of a setup, or its chip has no rate on record.
@@ -162,7 +162,8 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -
     longer = any(one.at_least for one in figures)
     # Tokens that a program counts are of the samples that it had: a rate of them says nothing of their length.
     shorter = observed.step_s is not None and any(one.name == "step_s" and one.place == "below" for one in figures)
-    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c, longer=longer, shorter=shorter))
+    switches = _switches(c, longer=longer, shorter=shorter)
+    tried = (_tried(c, figures, now, words, title) for words, title in switches if next(iter(words)) not in known)
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
     return replace(gap, differences=tuple(found))
 
@@ -213,6 +214,8 @@ def _measured(c: Setup, observed: Observed) -> Iterator[tuple[str, float]]:
     # A run that failed for lack of memory never reached its peak.
     if observed.allocated and observed.asked is None:
         yield "allocated_peak", observed.allocated
+    if observed.reserved and observed.asked is None:
+        yield "reserved", observed.reserved
     if observed.process and observed.asked is None:
         yield "device_total", observed.process
 

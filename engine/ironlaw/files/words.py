@@ -36,6 +36,9 @@ _PRECISIONS: Mapping[tuple[Format, Format], str] = {
 """Formats of weights and of products, and the precision that has both."""
 DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 """Format of products -> the precision of programs that divide FP32 weights: FSDP's mixed precision, ZeRO."""
+DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
+          "update": "update"}  # fmt: skip
+"""Fact -> the word that it decides."""
 PAIRED = ("dpo", "reward")
 """Stages whose examples are two sequences, the chosen and the rejected one."""
 _AUTO = {"auto": "BF16, on a card without it in FP16", "auto-fp32": "BF16, on a card without it in FP32"}
@@ -185,6 +188,12 @@ def joined(readings: Iterable[Reading]) -> Joined:
         # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
+
+
+def said_words(readings: Iterable[Reading]) -> frozenset[str]:
+    """Words of a setup of which texts say how they were."""
+    said = {name for one in readings for name in one.facts.said().keys() - one.silent}
+    return frozenset(word for name, word in DECIDED.items() if name in said)
 
 
 def _by_card(facts: Facts, gpu: Any) -> Facts:
