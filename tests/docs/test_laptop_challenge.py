@@ -43,11 +43,13 @@ def state(
     book: tuple[str, str, bool, bool, int],
     epilogue: tuple[bool, bool, str, int] = (False, False, "none", 1),
     prediction: float | None = 8,
+    *,
+    revealed: bool = True,
 ) -> dict[str, Any]:
     names = ("precision", "optimizer", "checkpointing", "chunked", "batch")
     later = ("in_backward", "eight_bit", "offload", "laptops")
     controls: dict[str, Any] = dict(zip(names + later, book + epilogue, strict=True))
-    return state_of(act, prediction, revealed=prediction is not None, **controls)
+    return state_of(act, prediction, revealed=revealed and prediction is not None, **controls)
 
 
 def need(
@@ -158,7 +160,7 @@ def test_the_kind_of_update_is_said_in_words_where_the_laptop_is_described(act: 
 def test_a_setting_is_judged_by_the_engine_and_by_the_format_of_its_weights(
     act: LoadedAct, book: tuple[str, str, bool, bool, int]
 ) -> None:
-    shown: Any = act.compute(state(act, book))
+    shown: Any = act.compute(state(act, book, revealed=False))
     needed = need(book)
     assert shown["headline"]["value"] == f"{needed / GB:,.2f}"
     assert shown["data"]["need"][0]["over"] == (needed > BUDGET)
@@ -170,6 +172,18 @@ def test_a_setting_is_judged_by_the_engine_and_by_the_format_of_its_weights(
     else:
         assert book[0] == "fp16"
         assert verdict_of(shown) == "It fits, and it does not train"
+
+
+def test_no_setting_is_the_limit_where_levers_beside_it_make_it_fit(act: LoadedAct) -> None:
+    """Those of the epilogue count as soon as the reveal has put them on the bench."""
+    least = min((one for one in BOOK if one[0] != "fp16"), key=need)
+    before, after = (act.compute(state(act, least, revealed=told)) for told in (False, True))
+    assert [verdict_of(before), verdict_of(after)] == ["Physical limit", "Out of memory"]
+    shown: Any = after
+    [down] = numbers(shown["failure"]["remedy"], "GB")
+    assert down < need(least) / GB
+    levers = [[row["a"] for row in one["tables"]["levers"]["rows"]] for one in (before, after)]
+    assert len(levers[1]) == len(levers[0]) + 4
 
 
 @pytest.mark.parametrize("book", BOOK)

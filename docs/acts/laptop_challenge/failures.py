@@ -35,20 +35,25 @@ from .settings import (
 )
 
 
-def failure(setting: Setting) -> live.Failure | None:
-    """What is wrong with a setting, if something is."""
+def failure(setting: Setting, *, told: bool) -> live.Failure | None:
+    """What is wrong with a setting, if something is.
+
+    Args:
+        setting: Where the levers stand.
+        told: Whether the levers of the epilogue are on the bench.
+    """
     if not fits(setting):
-        return out_of_memory(setting)
+        return out_of_memory(setting, told=told)
     return None if setting.trains else does_not_train(setting)
 
 
-def out_of_memory(setting: Setting) -> live.Failure:
+def out_of_memory(setting: Setting, *, told: bool) -> live.Failure:
     """The failure of a setting that is too large. One that trains and needs the least gets the search's result."""
     account = ledger(setting)
     excess = f"The laptop can give {gb(BUDGET)} GB: {more(need(setting), BUDGET)} GB too much."
     what = f"The step needs {gb(need(setting))} GB at its fullest, which is in “{account.peak.name}”."
-    best, change = best_change(setting)
-    if setting == setting.plain and setting.trains and need(setting) <= need(floors()["trains"]):
+    best, change = best_change(setting, told=told)
+    if not told and setting == setting.plain and setting.trains and need(setting) <= need(floors()["trains"]):
         return live.Failure("Physical limit", f"{what} No setting here that trains needs less.", excess, searched())
     if best is None:
         return live.Failure("Out of memory", what, excess, f"No single lever makes it smaller. {searched()}")
@@ -91,8 +96,8 @@ def does_not_train(setting: Setting) -> live.Failure:
     return live.Failure("It fits, and it does not train", what, excess, remedy)
 
 
-def neighbors(setting: Setting) -> Iterator[tuple[str, Setting]]:
-    """Each move of one lever, as words and the setting after it; epilogue levers only once one of them is in use."""
+def neighbors(setting: Setting, *, told: bool) -> Iterator[tuple[str, Setting]]:
+    """Each move of one lever, as words and the setting after it; those of the epilogue once they are on the bench."""
     for name, words in PRECISIONS.items():
         yield words, replace(setting, precision=name)
     for name, words in OPTIMIZERS.items():
@@ -100,7 +105,7 @@ def neighbors(setting: Setting) -> Iterator[tuple[str, Setting]]:
     yield "checkpointing", replace(setting, checkpointing=True)
     yield "a chunked loss", replace(setting, chunked=True)
     yield f"batch {BATCHES[-1]}", replace(setting, batch=BATCHES[-1])
-    if setting != setting.plain:
+    if told or setting != setting.plain:
         yield "updating during backward", replace(setting, in_backward=True)
         yield "8-bit states", replace(setting, eight_bit=True)
         for name, words in OFFLOADS.items():
@@ -108,7 +113,7 @@ def neighbors(setting: Setting) -> Iterator[tuple[str, Setting]]:
         yield f"{LAPTOPS[-1]} laptops", replace(setting, laptops=LAPTOPS[-1])
 
 
-def best_change(setting: Setting) -> tuple[Setting | None, str]:
+def best_change(setting: Setting, *, told: bool) -> tuple[Setting | None, str]:
     """The one lever that frees most from here, unless none frees anything."""
-    words, best = min(neighbors(setting), key=lambda move: need(move[1]))
+    words, best = min(neighbors(setting, told=told), key=lambda move: need(move[1]))
     return (best, words) if need(best) < need(setting) else (None, "")

@@ -99,7 +99,7 @@ def weight_table() -> live.Table:
     )
 
 
-def levers_table(setting: Setting) -> live.Table:
+def levers_table(setting: Setting, *, told: bool) -> live.Table:
     """What every lever frees from here, and what it costs."""
     half = FP16.vanishing_threshold(WEIGHT)
     steps = convergence("sgd").steps / convergence("adam").steps
@@ -112,7 +112,7 @@ def levers_table(setting: Setting) -> live.Table:
         lever(setting, "Chunked loss", "the logits are computed twice", chunked=True),
         lever(setting, "Batch 1", "noisier gradients, or as many small steps added up", batch=1),
     ]
-    if setting != setting.plain:
+    if told or setting != setting.plain:
         rows += [
             lever(setting, "Update during backward", PRICES["in_backward"], in_backward=True),
             lever(setting, "8-bit Adam", PRICES["eight_bit"], eight_bit=True),

@@ -34,8 +34,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
         headline=gap(said, answer),
         paragraphs=(
             f"There are three floors, not one. Arithmetic: {bottom.words} has {static[0]} GB of static memory and "
-            f"needs {gb(need(bottom))} GB. Stable training: with an FP32 copy of the weights, or FP32 throughout, SGD "
-            f"has {static[1]} GB and needs {gb(need(stable))} GB. Adam: {static[3]} GB static and {gb(need(adam))} GB "
+            f"needs {gb(need(bottom))} GB. Stable training: {stable.words}, with an FP32 copy of the weights, has "
+            f"{static[1]} GB and needs {gb(need(stable))} GB. Adam: {static[3]} GB static and {gb(need(adam))} GB "
             "needed.",
             f"{searched()} You will read that the static floor is {SOURCE_FLOORS[0]} GB, elsewhere {SOURCE_FLOORS[1]} "
             f"GB (◇), for SGD in FP16. But 2 + 2 bytes per parameter are {static[0]} GB. The figures belong to Adam "

@@ -23,7 +23,7 @@ def compute(state: live.State) -> live.View:
     setting = setting_of(state)
     open_, told = state.prediction is not None, state.revealed
     won = open_ and wins(setting)
-    problem = failure(setting) if open_ else None
+    problem = failure(setting, told=told) if open_ else None
     said = state.held if state.prediction is None else state.prediction
     guess = 0.0 if said is None else float(said)
     highest = max(sum(parts(setting).values()), need(setting), textbook(setting), guess * GB) / GB
@@ -65,7 +65,7 @@ def tables(setting: Setting, *, open_: bool, told: bool) -> dict[str, live.Table
         "memory": memory_table(setting),
         "floors": floors_table() if told else CLOSED_UNTIL_TOLD,
         "weight": weight_table() if open_ else CLOSED,
-        "levers": levers_table(setting) if open_ else CLOSED,
+        "levers": levers_table(setting, told=told) if open_ else CLOSED,
     }
 
 

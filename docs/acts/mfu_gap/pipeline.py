@@ -136,6 +136,11 @@ def need(setting: Setting) -> int:
     return ledger(setting).device_total
 
 
+def beside_states(setting: Setting) -> int:
+    """Bytes of activations and workspace at the fullest moment: what is there besides weights, gradients and states."""
+    return need(setting) - min(ledger(setting).static_bytes, need(setting))
+
+
 @cache
 def fits(setting: Setting) -> bool:
     """Whether the step's peak is within what the device can give."""

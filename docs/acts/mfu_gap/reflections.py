@@ -7,7 +7,7 @@ from dataclasses import replace
 import ironlaw
 from explorable import live
 
-from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, fits, ledger, setting_of, stages, step, throughput
+from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, beside_states, fits, setting_of, stages, step, throughput
 
 
 def best_fix(state: live.State) -> dict[str, tuple[live.Value, ...]]:
@@ -43,17 +43,10 @@ FACTORS = (2, 3, 4, 12)
 COSTS = (10, 33, 50, 100)
 
 
-def beyond_states(setting: Setting) -> float:
-    """Bytes that forward and backward need at their fullest, on top of weights and optimizer states."""
-    account = ledger(setting)
-    resident = account.static_bytes - account.component("gradients") + account.workspace_bytes
-    return max(moment.bytes for moment in account.moments if moment.name != "optimizer step") - resident
-
-
 def checkpointing_blanks(state: live.State) -> dict[str, live.Value]:
     """What checkpointing saves and costs at the reader's batch and precision."""
     setting = setting_of(state)
-    whole, again = (beyond_states(replace(setting, checkpointing=on)) for on in (False, True))
+    whole, again = (beside_states(replace(setting, checkpointing=on)) for on in (False, True))
     return {
         "factor": min(FACTORS, key=lambda factor: max(factor * again / whole, whole / again / factor)),
         "cost": min(COSTS, key=lambda cost: abs(cost - 100 * RECOMPUTE)),
@@ -105,15 +98,15 @@ REFLECTIONS = (
     ),
     live.Reflection(
         "checkpointing",
-        "At your batch and precision, checkpointing divides what forward and backward hold by about {factor}, for "
-        "about {cost} more compute, because {why}.",
+        "At your batch and precision, checkpointing divides activations and workspace by about {factor}, for about "
+        "{cost} more compute, because {why}.",
         (
             live.Blank(
                 "factor",
                 "By how much",
                 (
                     live.Option(2, "2", "That is what a small batch gives: what is not activations weighs as much."),
-                    live.Option(3, "3", "That is what a middling batch gives."),
+                    live.Option(3, "3", "That is what a batch gives at which they weigh about as much as gradients."),
                     live.Option(
                         4,
                         "4",

@@ -22,9 +22,9 @@ from .pipeline import (
     SOURCE_BATCH_RULE,
     START,
     Setting,
+    beside_states,
     fits,
     iteration,
-    ledger,
     mfu,
     need,
     shares,
@@ -57,13 +57,13 @@ def iteration_table(setting: Setting, runs: bool) -> live.Table:
 
 def memory_table(setting: Setting) -> live.Table:
     """The memory bar's numbers, and what the device can give."""
-    static = min(ledger(setting).static_bytes, need(setting))
+    beside = beside_states(setting)
     return live.Table(
         f"Memory of a step at batch {setting.batch}, at its fullest; the A100 can give {DEVICE}",
         live.columns("Part", "Memory|GB"),
         [
-            live.row("Parameters, gradients, optimizer states", gb(static)),
-            live.row("Activations and workspace", gb(need(setting) - static)),
+            live.row("Parameters, gradients, optimizer states", gb(need(setting) - beside)),
+            live.row("Activations and workspace", gb(beside)),
             live.row("Needed", gb(need(setting))),
         ],
     )

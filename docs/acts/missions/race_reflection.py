@@ -55,10 +55,11 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
         gain, *_ = gains(race, state.controls)
         return {"gain": f"The engine computes {gain:.2f} times the rate."}
 
+    devices = next(one.label for one in race.levers if one.name == "devices")
     return (
         live.Reflection(
             "pole",
-            "As the bench stands, the longest pole is {pole}. With twice the devices it would be {gain}.",
+            f"As the bench stands, the longest pole is {{pole}}. With “{devices}” doubled it would be {{gain}}.",
             (
                 live.Blank(
                     "pole",
@@ -67,9 +68,9 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
                 ),
                 live.Blank(
                     "gain",
-                    "Twice the devices",
+                    f"“{devices}” doubled",
                     tuple(
-                        live.Option(name, label, "Devices help as far as the others can follow, at their own price.")
+                        live.Option(name, label, "They help as far as the others can follow, at their own price.")
                         for name, label in LABELS.items()
                     ),
                 ),

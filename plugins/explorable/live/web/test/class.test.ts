@@ -121,6 +121,17 @@ test("files become one table and a picture for each act; what is no ledger is re
   expect(offered()).toEqual([]);
 });
 
+test("two files that hold the same ledger are both counted, and named", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const text = textOf(fileOf(mine.entries));
+  Object.defineProperty(input, "files", { value: ["Ada", "copy"].map((name) => new File([text], `${name}.json`)) });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
+  expect(host.querySelector(".il-trouble")?.textContent).toBe("copy.json holds the same as Ada.json: both are counted.");
+});
+
 test("a file that is larger than any ledger is refused by its size, and never read", async () => {
   const host = document.createElement("div");
   mount(host);
@@ -144,7 +155,7 @@ test("what a reader chose, how far it is from the best, and why, stand in a tabl
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelector(".il-class__chosen")).not.toBeNull();
   const rows = [...host.querySelectorAll(".il-class__chosen tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
-  expect(rows).toEqual([["Eve", "95 %", "Prefetching on: 41 %<b>Because</b>"]]);
+  expect(rows).toEqual([["Eve", "95 %", "Prefetching on. MFU: 41 %<b>Because</b>"]]);
   expect(host.querySelector("b")).toBeNull();
 });
 
@@ -218,7 +229,7 @@ test("the median of an even number of predictions is the mean of the two in the 
 });
 
 test("readers have the names that they gave; where two share one, and where there is none, the file says whose it is", () => {
-  const read = (file: string, player: string) => ({ file, player, entries: [] });
+  const read = (file: string, player: string) => ({ file, text: "", player, entries: [] });
   const hands = named([read("a", "Ada"), read("b", "Bob"), read("c", "Bob"), read("d", ""), read("e", "")]);
   expect(hands.map(({ name }) => name)).toEqual(["Ada", "Bob (b)", "Bob (c)", "d", "e"]);
 });

@@ -40,7 +40,7 @@ export class Segments {
 
   #drawn(): void {
     const { mark, key, label } = this.#spec;
-    const rows = this.#chart.rowsOf(mark);
+    const rows = this.#chart.rowsOf(mark).filter((row) => row[label] !== undefined && row[label] !== null); // what has no name is no part
     const focused = keyOf(document.activeElement);
     const wanted = rows.map((row) => [String(row[key]), String(row[label])] as const);
     const present = [...this.#list.children].map((one) => [keyOf(one), one.textContent]);

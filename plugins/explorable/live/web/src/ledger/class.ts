@@ -7,7 +7,7 @@ import { h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Account, Entry, Memory } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
-import { answerWords, round } from "./numbers";
+import { answerWords, figureWords, round } from "./numbers";
 import { earlierWords, shareWords } from "./summary";
 import type { Value } from "./types";
 
@@ -20,6 +20,8 @@ interface Hand {
 /** A file that was read: what it is called, and the name of its reader, who may have given none. */
 interface Read {
   file: string;
+  /** What the file holds, as it is. */
+  text: string;
   player: string;
   entries: Entry[];
 }
@@ -118,7 +120,10 @@ class ClassPart implements Part {
       if (taken.has(name)) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
       taken.add(name);
       try {
-        const read = { file: name, ...ledgerIn(await textIn(file)) };
+        const text = await textIn(file);
+        const read = { file: name, text, ...ledgerIn(text) };
+        const twin = this.#files.find((one) => one.file !== name && one.text === text);
+        if (twin) refused.push(`${file.name} holds the same as ${twin.file}.json: both are counted.`);
         const present = this.#files.findIndex((one) => one.file === name);
         this.#files.splice(present < 0 ? this.#files.length : present, present < 0 ? 0 : 1, read);
       } catch (error) {
@@ -378,7 +383,7 @@ function defended(hands: readonly Hand[], { act, title }: Played): HTMLElement[]
     const best = memory?.best;
     if (!memory || !(best || memory.argument)) return [];
     const controls = best ? best.controls.map(({ label, value }) => `${label} ${value}`).join(", ") : "nothing that counts";
-    const reached = best ? `: ${best.headline.value} ${best.headline.unit}`.trimEnd() : "";
+    const reached = best ? `. ${figureWords(best.headline)}` : "";
     const said = memory.argument ? [h("p", { class: "il-class__why" }, own(memory.argument))] : [];
     return [h("tr", {}, h("th", { scope: "row" }, own(name)), h("td", {}, best ? shareWords(best) : "–"), h("td", {}, own(`${controls}${reached}`), ...said))];
   });
