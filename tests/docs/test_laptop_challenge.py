@@ -177,12 +177,12 @@ def test_a_setting_is_judged_by_the_engine_and_by_the_format_of_its_weights(
 def test_no_setting_is_the_limit_where_levers_beside_it_make_it_fit(act: LoadedAct) -> None:
     """Those of the epilogue count as soon as the reveal has put them on the bench."""
     least = min((one for one in BOOK if one[0] != "fp16"), key=need)
-    before, after = (act.compute(state(act, least, revealed=told)) for told in (False, True))
+    shown: list[Any] = [act.compute(state(act, least, revealed=told)) for told in (False, True)]
+    before, after = shown
     assert [verdict_of(before), verdict_of(after)] == ["Physical limit", "Out of memory"]
-    shown: Any = after
-    [down] = numbers(shown["failure"]["remedy"], "GB")
+    [down] = numbers(after["failure"]["remedy"], "GB")
     assert down < need(least) / GB
-    levers = [[row["a"] for row in one["tables"]["levers"]["rows"]] for one in (before, after)]
+    levers = [[row["a"] for row in one["tables"]["levers"]["rows"]] for one in shown]
     assert len(levers[1]) == len(levers[0]) + 4
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,7 +33,13 @@ _MAP = "sitemap.xml"
 _THEME = "assets/javascripts/bundle.*.min.js"
 """The theme's program."""
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="[^"]*">')
-_CHARSET = re.compile(r'<meta charset="utf-8">', re.IGNORECASE)
+_HEAD = re.compile(
+    r"\A(?:\s|<!doctype[^>]*>|<html[^>]*>)*<head(?:\s[^>]*)?>\s*<meta\s+charset=[\"']?utf-8[\"']?\s*/?>", re.IGNORECASE
+)
+"""How a page begins: its characters are named before the policy, as browsers look for them in its first 1,024 bytes."""
+_NO_HEAD = 'the built page does not begin with <head> and <meta charset="utf-8">, behind which its policy stands'
+_MOST = 100
+"""Refused scripts of one page that are told: nobody reads more, and a page can be made to hold them without end."""
 
 
 def govern(site: Path, manifest: Manifest, listed: Path) -> None:
@@ -58,7 +64,9 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
     for path in sorted(site.rglob("*.html")):
         page = path.relative_to(site).as_posix()
         html = _POLICY.sub("", path.read_text(encoding="utf-8"), count=1)
-        found = list(scripts(html, own, known))
+        found = list(_first(scripts(html, own, known)))
+        if not _HEAD.match(html):
+            log.warning("%s", Defect(manifest.source(page)[0], None, _NO_HEAD, "Let its template begin so"))
         if any(script.refused for script in found):
             name, source = manifest.source(page)
             for script in found:
@@ -68,6 +76,16 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
                     log.warning("%s", Defect(name, _line(script, source), what, mend))
         hashes = [script.hash for script in found if script.hash and not script.refused]
         path.write_text(with_policy(html, hashes, folders), encoding="utf-8")
+
+
+def _first(found: Iterable[Found]) -> Iterator[Found]:
+    """Scripts up to the last refused one that is told."""
+    refused = 0
+    for script in found:
+        yield script
+        refused += bool(script.refused)
+        if refused == _MOST:
+            return
 
 
 def allowed(listed: Path) -> dict[str, str]:
@@ -138,4 +156,4 @@ def with_policy(html: str, hashes: Iterable[str] = (), folders: Sequence[str] = 
     }
     content = "; ".join(" ".join([name, *sources]) for name, sources in directives.items())
     meta = f'<meta http-equiv="Content-Security-Policy" content="{content}">'
-    return _CHARSET.sub(lambda found: found[0] + meta, html, count=1)
+    return _HEAD.sub(lambda found: found[0] + meta, html, count=1)

@@ -48,7 +48,13 @@ _ONLY_SAYS = frozenset({
     "terms-of-service",
 })  # fmt: skip
 """What a link may be to an address that browsers do not ask for."""
-_STAYS = re.compile(r"[\d.]*")
+_STAYS = re.compile(r"0*[1-9]\d*(?:\.\d*)?")
+"""Seconds after which a page is loaded again."""
+_LISTS = ("srcset", "imagesrcset")
+"""Attributes with several addresses of pictures: a browser may reach for a host before the policy forbids it."""
+_ZEROS = re.compile(r"&#(x?)0+(?=[0-9a-f])", re.IGNORECASE)
+_BEYOND = re.compile(r"&#(?:\d{8,}|x[0-9a-f]{7,});?", re.IGNORECASE)
+"""Numbers of characters that Unicode does not have, in whose place browsers show one that says so."""
 _MOST_ATTRIBUTES = 100
 """Of one tag. A tag that does not end takes in all that follow, each of which is read as one that does not end."""
 _LONGEST = 60
@@ -71,13 +77,16 @@ class Found:
     mend: str = ""
 
 
-def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) -> Iterator[Found]:
+def scripts(
+    html: str, files: Collection[str], allowed: Collection[str] = (), *, framed: bool = False
+) -> Iterator[Found]:
     """Every script of a page: elements, and what an attribute would run.
 
     Args:
         html: a whole page.
         files: addresses of the site's own scripts, from its root.
         allowed: hashes of the texts that may stand in pages.
+        framed: whether it is the text of a frame, in which no other may be.
     """
     read = 0
     for tag in _TAG.finditer(html):
@@ -102,7 +111,7 @@ def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) ->
                 read = closed.start() if found.hash and not found.refused else 0
         if attributes:
             yield from _asks_others(tag.start(), kind, html[tag.start() : end], attributes)
-            yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
+            yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes, framed=framed)
 
 
 def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
@@ -114,8 +123,11 @@ def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str])
     if told == "refresh":
         content = attributes.get("content", "")
         if not _STAYS.fullmatch(_UNSEEN.sub("", content)):
-            yield Found(start, tag, "", f"the refresh {_short(content)!r} leads to another page", content)
+            yield Found(
+                start, tag, "", f"the refresh {_short(content)!r} leads to another page, or never ends", content
+            )
         return
+    yield from _pictures(start, tag, attributes)
     for name in dict.fromkeys((_ASKS.get(kind, "formaction"), "formaction")):
         if name not in attributes:
             continue
@@ -126,6 +138,16 @@ def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str])
         if _ELSEWHERE.match(address) and not harmless and not _RUNS.search(address):
             value = attributes[name]
             yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is none of this site's", value)
+
+
+def _pictures(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+    """Pictures of another host in a list of several, of which a browser takes one."""
+    for name in _LISTS:
+        for one in attributes.get(name, "").split(","):
+            address = _UNSEEN.sub("", one).lower()
+            if _ELSEWHERE.match(address) and not address.startswith("data:"):
+                refused = f"{name}={_short(one)!r} in {_short(tag)!r} is none of this site's"
+                yield Found(start, tag, "", refused, one.strip())
 
 
 def _script(
@@ -161,12 +183,21 @@ def _attributes(html: str, at: int) -> tuple[dict[str, str] | None, int]:
         if not one:
             return found, at
         value = one["double"] or one["single"] or one["bare"] or ""
-        found.setdefault(one["name"].lower(), entities.unescape(value))
+        found.setdefault(one["name"].lower(), _unescaped(value))
         at = one.end()
     return None, at
 
 
-def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+def _unescaped(value: str) -> str:
+    """An attribute's value as browsers have it, also with numbers of more digits than Python reads."""
+    if "&#" in value:
+        value = _BEYOND.sub("\ufffd", _ZEROS.sub(r"&#\1", value))
+    return entities.unescape(value)
+
+
+def _attributes_that_run(
+    start: int, tag: str, attributes: Mapping[str, str], *, framed: bool = False
+) -> Iterator[Found]:
     for name, value in attributes.items():
         # Hundreds of thousands of attributes have no colon, as an address that runs something has.
         address = _UNSEEN.sub("", value).lower() if ":" in value else ""
@@ -174,9 +205,10 @@ def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) ->
         if leads or _HANDLER.fullmatch(name):
             refused = f"{name}={_short(value)!r} in {_short(tag)!r} would run a script"
             yield Found(start, tag, "", refused, value if leads else name)
-        elif name == "srcdoc":
-            for inner in scripts(value, ()):
-                yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
+        elif name == "srcdoc" and framed:
+            yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name)
+        elif name == "srcdoc" and (inner := next(scripts(value, (), framed=True), None)):
+            yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
 
 
 def drawing(raw: bytes) -> Found | None:

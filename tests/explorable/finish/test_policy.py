@@ -12,7 +12,7 @@ from explorable.figures.drawing import canvas
 from explorable.figures.sketch import Sketch
 from explorable.finish import policy
 from explorable.finish import scripts as finish_scripts
-from explorable.finish.policy import allowed, with_policy
+from explorable.finish.policy import allowed, govern, with_policy
 from explorable.finish.scripts import drawing, hash_of, scripts
 from explorable.manifest import Manifest
 from explorable.shared.svg import drawn, embedded
@@ -138,6 +138,11 @@ def test_the_sites_own_files_and_data_are_not(html: str) -> None:
         "<button formaction='/\\e.example'>x</button>",
         "<iframe srcdoc=\"<meta http-equiv='refresh' content='0;url=https://e.example/'>\"></iframe>",
         '<iframe srcdoc="&lt;link rel=preconnect href=https://e.example>"></iframe>',
+        "<meta http-equiv=refresh content=0>",
+        "<meta http-equiv=refresh content=00.5>",
+        '<img src="x.png" srcset="x.png 1x, https://e.example/x.png 2x">',
+        "<picture><source srcset=//e.example/x></picture>",
+        "<link rel=preload as=image imagesrcset='HTTPS://e.example/x 1x'>",
     ],
 )
 def test_what_asks_another_host_is_found(html: str) -> None:
@@ -159,6 +164,57 @@ def test_what_asks_another_host_is_found(html: str) -> None:
 )
 def test_what_stays_on_the_site_or_waits_for_a_click_is_not(html: str) -> None:
     assert list(scripts(html, ())) == []
+
+
+def test_a_frame_within_a_frame_is_refused_and_costs_no_more_than_its_length() -> None:
+    """Read to the end, each of these would be read again for every one around it: 40 of them for months."""
+    for count in (2, 40, 2000):
+        found, *_ = scripts("<div srcdoc=" + "<a/srcdoc=" * count + "x>text</div>", ())
+        assert "is a frame within a frame" in found.refused
+    assert list(scripts('<iframe srcdoc="<img srcset=x.png>"></iframe>', ())) == []
+
+
+@pytest.mark.parametrize("colon", ["&#" + "0" * 5000 + "58;", "&#x" + "0" * 5000 + "3a;", "&colon;"])
+def test_a_character_by_its_number_is_read_however_many_zeros_it_has(colon: str) -> None:
+    found, *_ = scripts(f'<a href="javascript{colon}1">x</a>', ())
+    assert "would run a script" in found.refused
+    assert list(scripts(f'<a href="javascript&#{"9" * 5000};1">x</a>', ())) == []
+
+
+def _governed(tmp_path: Path, html: str) -> str:
+    page = tmp_path / "site/index.html"
+    page.parent.mkdir()
+    page.write_text(html)
+    listed = tmp_path / "scripts.toml"
+    listed.write_text("[scripts]\n")
+    govern(page.parent, Manifest(root=str(tmp_path), docs="docs"), listed)
+    return page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("html", "governed"),
+    [
+        ('<!doctype html><html lang="en">\n<head>\n <meta charset="utf-8"><title>x</title></head>', True),
+        ("<!DOCTYPE html><html><head><META CHARSET=UTF-8></head>", True),
+        ('<head><meta charset="utf-8" /></head>', True),
+        ('<!-- <head><meta charset="utf-8"> --><head></head>', False),
+        ('<head><script src="x.js"></script><meta charset="utf-8"></head>', False),
+        ("<p>words</p>", False),
+    ],
+)
+def test_a_page_that_cannot_have_a_policy_is_told(
+    html: str, governed: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING"):
+        after = _governed(tmp_path, html)
+    assert ("Content-Security-Policy" in after) is governed
+    assert ("behind which its policy stands" in caplog.text) is not governed
+
+
+def test_of_scripts_without_number_the_first_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING"):
+        _governed(tmp_path, '<head><meta charset="utf-8"></head>' + "<script>" * 2000 + "x" * 100_000)
+    assert len(caplog.records) == 100
 
 
 def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a_line(
