@@ -172,6 +172,19 @@ test("what cannot be read comes back into the box, also after another text was r
   expect(problem()).toBe("");
 });
 
+test.each(["\u0301".repeat(150_000), "model: gpt2\n"])("a pasted text goes into the box without more marks than a browser can lay out", async (text) => {
+  const heard: string[] = [];
+  const here = desk(async (one) => void heard.push(one));
+  new Around(here);
+  const box = here.host.querySelector(".il-reader__box") as HTMLTextAreaElement;
+  const paste = Object.assign(new Event("paste", { cancelable: true }), { clipboardData: { getData: () => text } });
+  box.dispatchEvent(paste);
+  const long = text.length > 1000;
+  expect(paste.defaultPrevented).toBe(long);
+  expect(box.value.length).toBe(long ? 51 : 0);
+  if (long) await vi.waitFor(() => expect(heard).toEqual([box.value]));
+});
+
 test("while a text was not read, the answer beside it is marked as one without it", async () => {
   const here = desk(async (text) => (text === "nonsense" ? Promise.reject(new Error("of no known kind")) : { labels: ["a log", "a model"], controls: {}, said: [] }));
   here.host.insertAdjacentHTML("beforeend", '<div data-slot="failure"></div>');

@@ -1,6 +1,7 @@
 // Texts that a reader pastes, drops or opens: they go to the page's Python, which says what they set, and to nobody else.
 import { find, h, setText } from "../dom";
 import { equal } from "../equal";
+import { bounded } from "../marks";
 import type { Heard, State } from "../python/protocol";
 import type { Desk } from "./desk";
 
@@ -68,7 +69,7 @@ export class Reader {
     const input = find<HTMLInputElement>(place, 'input[type="file"]');
     for (const part of [this.#box, read, input]) part.disabled = false;
     read.addEventListener("click", () => this.#readBox(), { signal });
-    this.#box.addEventListener("paste", () => queueMicrotask(() => setTimeout(() => this.#readBox())), { signal });
+    this.#box.addEventListener("paste", (event) => this.#pasted(event), { signal });
     this.#box.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.#readBox(), { signal });
     input.addEventListener("change", () => void this.#readFiles(input), { signal });
     this.#takeDrops(desk.host, signal);
@@ -88,6 +89,17 @@ export class Reader {
     this.#refuse("");
     this.#show([]);
     this.#changes.hidden = true;
+  }
+
+  /** What a browser could not lay out in time goes into the box without its surplus of marks. */
+  #pasted(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const shown = bounded(text);
+    if (shown !== text) {
+      event.preventDefault();
+      this.#box.setRangeText(shown, this.#box.selectionStart, this.#box.selectionEnd, "end");
+    }
+    queueMicrotask(() => setTimeout(() => this.#readBox()));
   }
 
   #readBox(): void {
