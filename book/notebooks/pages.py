@@ -17,7 +17,7 @@ LOCAL = "local"
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _LINE = re.compile(r"Cell In\[\d+\], line (\d+)")
-_BACKTICKS = re.compile(r"^`{3,}", re.MULTILINE)
+_BACKTICKS = re.compile(r"^\s*`{3,}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,21 @@ def _code(document: Mapping[str, Any]) -> Iterator[tuple[int, int, Mapping[str, 
     return ((index, number, cell) for number, (index, cell) in enumerate(cells, 1))
 
 
+def _fence(source: str) -> str:
+    """Backticks in a row, more than any line of the source begins with."""
+    return "`" * max(3, *(len(found[0].strip()) + 1 for found in _BACKTICKS.finditer(source)), 3)
+
+
 def _snippet(source: str, number: int) -> str:
-    return f'```live name="cell-{number}"\n{source}\n```'
+    fence = _fence(source)
+    return f'{fence}live name="cell-{number}"\n{source}\n{fence}'
 
 
 def _static(source: str, outputs: list[Mapping[str, Any]], number: int) -> str:
     shown = "\n\n".join(filter(None, (_output(output, number) for output in outputs)))
-    box = f'<div class="il-cell" markdown="block">\n\n``` {{ .python }}\n{source}\n```\n\n{shown}\n\n</div>'
-    return box if shown else f"``` {{ .python }}\n{source}\n```"
+    fence = _fence(source)
+    code = f"{fence} {{ .python }}\n{source}\n{fence}"
+    return f'<div class="il-cell" markdown="block">\n\n{code}\n\n{shown}\n\n</div>' if shown else code
 
 
 def _output(output: Mapping[str, Any], number: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext  # type: ignore[import-untyped]
+from nbformat.validator import NotebookValidationError
 
 _MARKER = re.compile(r"^# %%", re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
@@ -36,10 +37,14 @@ def read(path: Path) -> Source:
     """Read a notebook.
 
     Raises:
-        ValueError: The file holds something before the first marker, so its cells cannot be found by their markers.
+        ValueError: The file holds something before the first marker, so its cells cannot be found by their markers; or
+            what a marker says of its cell is none of a notebook's.
     """
     text = path.read_text(encoding="utf-8")
-    document = jupytext.reads(text, fmt="py:percent")
+    try:
+        document = jupytext.reads(text, fmt="py:percent")
+    except NotebookValidationError as error:
+        raise ValueError(f"a cell's marker is none of a notebook's: {str(error).splitlines()[0]}") from None
     lines = tuple(text.count("\n", 0, match.start()) + 1 for match in _MARKER.finditer(text))
     if len(lines) != len(document.cells):
         raise ValueError(f"{len(document.cells)} cells, but {len(lines)} markers; begin every cell with '# %%'")

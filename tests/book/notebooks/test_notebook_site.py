@@ -134,6 +134,21 @@ def test_text_before_the_first_marker_is_refused(site: Site) -> None:
     assert "docs/notebooks/one.py: 3 cells, but 2 markers; begin every cell with '# %%'." in warning
 
 
+def test_a_marker_that_says_what_no_notebook_has_is_refused(site: Site) -> None:
+    site.write(' {"tags": "local"}\n1')
+    [warning] = site.defects()
+    assert "docs/notebooks/one.py: a cell's marker is none of a notebook's: 'local' is not of type 'array'" in warning
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_backticks_of_a_cell_do_not_end_it(live: bool) -> None:
+    source = 'words = """\n````\n"""'
+    cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": []}
+    begins, *lines, ends = markdown({"cells": [cell]}, "", live=live).strip().splitlines()
+    assert (lines, ends) == (source.splitlines(), "`````")
+    assert begins.startswith("`````")
+
+
 @pytest.mark.full
 def test_cells_run_again_when_the_notebook_or_the_engine_changed_and_only_then(site: Site) -> None:
     log = site.folder / "log.txt"

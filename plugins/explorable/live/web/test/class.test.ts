@@ -234,7 +234,7 @@ test("readers have the names that they gave; where two share one, and where ther
   expect(hands.map(({ name }) => name)).toEqual(["Ada", "Bob (b)", "Bob (c)", "d", "e"]);
 });
 
-test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a"])("a name that a spreadsheet would take for a formula is a text: %j", (name) => {
+test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a", "\0=1", "\u200b@a"])("a name that a spreadsheet would take for a formula is a text: %j", (name) => {
   const [, line] = csvOf([{ name, entries: [entry()] }], playedBy([mine])).split(/\r\n(?=")/);
   expect(line?.startsWith(`"'`)).toBe(true);
 });

@@ -278,7 +278,7 @@ export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
  * divides lines at semicolons or tabs misreads the quotes, so that what stands after one of them, or in a new line, would be a cell.
  */
 function csvCell(value: string | number | boolean): string {
-  const text = typeof value === "string" && /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === "string" && /^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(value) ? `'${value}` : String(value);
   return `"${text.replaceAll('"', '""').replaceAll(";", ",").replace(/[\t\r\n]+/g, " ")}"`;
 }
 
