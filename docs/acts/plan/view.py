@@ -15,6 +15,7 @@ from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import MOMENTARY, Peak, moments, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
+from ironlaw.files.words import DIVIDED
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
@@ -316,7 +317,10 @@ def _formats(state: live.State, asked: Setup) -> str:
     if state.controls["precision"]:
         return ""
     whose = "your files have them" if says_formats(state.controls) else "usual on these cards"
-    return f"Formats, as {whose}: {FORMATS.get(asked.precision.name, asked.precision.name)}."
+    said = f"Formats, as {whose}: {FORMATS.get(asked.precision.name, asked.precision.name)}."
+    if asked.precision.name not in DIVIDED.values() or asked.layout.peers == 1:
+        return said
+    return f"{said} So blocks hand on 16 bits, where autocast on one card hands on FP32: activations take less."
 
 
 def evidence(found: Estimate) -> str:
