@@ -28,6 +28,7 @@ from ironlaw.files.words import Understood
 from ironlaw.graph import operations
 
 Place = Literal["below", "inside", "above"]
+_MEMORY = ("allocated_peak", "reserved", "device_total")
 NOTICED: Ratio = 0.02
 """Share of a gap that a difference closes at least to be told."""
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
@@ -159,11 +160,18 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed, k
     gap = Gap(figures, (), standing(c, time) if time else "")
     if gap.inside:
         return gap
-    longer = any(one.at_least for one in figures)
+    # Of a rate alone nothing follows for the length of samples, which more memory than expected may tell.
+    rated = observed.step_s is None
+    longer = any(one.at_least or (rated and one.place == "above" and one.name in _MEMORY) for one in figures)
     # Tokens that a program counts are of the samples that it had: a rate of them says nothing of their length.
     shorter = observed.step_s is not None and any(one.name == "step_s" and one.place == "below" for one in figures)
     switches = _switches(c, longer=longer, shorter=shorter)
-    tried = (_tried(c, figures, now, words, title) for words, title in switches if next(iter(words)) not in known)
+    lengths = tuple(one for one in figures if one.name != "step_s") if rated else figures
+    tried = (
+        _tried(c, lengths if "sequence" in words else figures, now, words, title)
+        for words, title in switches
+        if next(iter(words)) not in known
+    )
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
     return replace(gap, differences=tuple(found))
 
@@ -242,8 +250,9 @@ def _placed(
 
 def _switches(c: Setup, *, longer: bool, shorter: bool) -> Iterator[tuple[dict[str, Any], str]]:
     """Settings that files often leave open, other than those of the setup; `longer` samples after a failure."""
-    if longer:
-        yield {"sequence": 2 * c.sequence}, "Samples twice as long"
+    for times, named in ((2, "twice"), (4, "four times")):
+        if longer:
+            yield {"sequence": times * c.sequence}, f"Samples {named} as long"
     for parts, share in ((2, "half"), (4, "a quarter")):
         if shorter and c.sequence >= parts:
             yield {"sequence": c.sequence // parts}, f"A mean sample {share} as long (padding is not computed)"
