@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
+from gpu_bench.cases import roofline
 from gpu_bench.cases.case import Case, ModelName, TrainingCase, case_of
+from gpu_bench.cases.planned import PlannedPoint
+from gpu_bench.cases.sizes import SIZES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.experiments.failures.case import FailureCase
 from gpu_bench.experiments.hybrid.case import HybridCase, MemoryCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.record.rules import Count, Rule, Seconds, Steps, Tokens, Words
+
+PASSES = ("forward", "backward")
+"""What is timed of attention, each apart, in the order of the points."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +38,17 @@ class AttentionCase(Case):
     def extent(self) -> str:
         """The number of points."""
         return f"{len(self.variants) * len(self.sizes) * len(self.formats)} points"
+
+    def points(self) -> tuple[PlannedPoint, ...]:
+        """The forward and the backward pass of every setting; variants to compare follow one another."""
+        return tuple(
+            self._point({"variant": variant, "format": form, "size": size, "pass": one})
+            for form, size, variant in itertools.product(self.formats, self.sizes, self.variants)
+            for one in PASSES
+        )
+
+    def _point(self, settings: Mapping[str, str | int]) -> PlannedPoint:
+        return PlannedPoint(" ".join(map(str, settings.values())), settings, self.work_of(settings) or {})
 
     def work_of(self, settings: Mapping[str, Any]) -> dict[str, int] | None:
         """What one pass of a point does, whatever way a variant does it.
@@ -102,6 +120,18 @@ class RooflineCase(Case):
         if self.part == "operations":
             return f"operations of {self.model}"
         return f"{len(self.formats) * len(self.shapes) or len(self.sizes)} points"
+
+    def points(self) -> tuple[PlannedPoint, ...]:
+        """What is timed, in its order."""
+        match self.part:
+            case "matmul":
+                return tuple(roofline.product(name, *sides) for name in self.formats for sides in self.products())
+            case "copy":
+                return tuple(map(roofline.copy, self.sizes))
+            case "operations":
+                size = SIZES[self.model]
+                listed = (roofline.operations(size, self.batch, self.sequence, name) for name in self.formats)
+                return tuple(itertools.chain.from_iterable(listed))
 
     def work_of(self, settings: Mapping[str, Any]) -> dict[str, int] | None:
         """What one call of a point does; None for the operations of a step, whose work their own list says."""

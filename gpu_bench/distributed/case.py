@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_bench.cases.case import Case, ModelName
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.record.rules import Amount, Count, Seconds, Steps, Tokens
 
 Strategy = Literal["ddp", "fsdp2", "tensor", "pipeline"]
@@ -57,9 +58,22 @@ class ScalingCase(Case):
         """Sequences per step of all processes together."""
         return self.batch * processes if self.scaling == "weak" else self.batch
 
-    def fitting(self, devices: int) -> tuple[int, ...]:
-        """The numbers of processes that a machine with so many devices can run."""
-        return tuple(count for count in self.processes if count <= devices)
+    def fitting(self, devices: int, nodes: int = 1) -> tuple[int, ...]:
+        """The numbers of processes that so many machines can run, which have so many devices together."""
+        whole = (count for count in self.processes if count == 1 or count % nodes == 0)
+        return tuple(count for count in whole if count <= devices)
+
+    def point(self, processes: int, nodes: int) -> PlannedPoint:
+        """What is timed on so many processes of so many machines; one process runs on each machine by itself."""
+        settings = {
+            "processes": processes,
+            "nodes": nodes if processes > 1 else 1,
+            "batch": self.batch_of(processes),
+            "strategy": self.strategy,
+            "scaling": self.scaling,
+        }
+        work = {"flops": None, "tokens": self.batch_of(processes) * self.sequence}
+        return PlannedPoint(f"{processes} process{'' if processes == 1 else 'es'}", settings, work)
 
 
 RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"

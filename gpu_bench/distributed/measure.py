@@ -39,7 +39,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     assert isinstance(case, ScalingCase)
     devices = (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1
     together = meeting()
-    counts = [count for count in case.fitting(devices * together.nodes) if count == 1 or count % together.nodes == 0]
+    counts = case.fitting(devices * together.nodes, together.nodes)
     points = [_point(case, device.type, count, together, repeat) for count in counts]
     if all(point["status"] == "error" for point in points):
         raise LaunchError(points[0]["message"])
@@ -48,15 +48,10 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:
     """Measure the case on so many processes; a failure is reported and does not end the others."""
+    planned = case.point(processes, together.nodes)
     point: dict[str, Any] = {
-        "label": f"{processes} process{'' if processes == 1 else 'es'}",
-        "settings": {
-            "processes": processes,
-            "nodes": together.nodes if together.joined(processes) else 1,
-            "batch": case.batch_of(processes),
-            "strategy": case.strategy,
-            "scaling": case.scaling,
-        },
+        "label": planned.label,
+        "settings": dict(planned.settings),
         "status": "ok",
         "message": None,
         "samples_s": [],

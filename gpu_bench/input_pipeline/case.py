@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from gpu_bench.cases.case import Case, ModelName, Precision
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.record.rules import Count, Rule, Seconds, Steps, Tokens, Words
 
 Source = Literal["text", "tokens"]
+_SHORTEST_TEXT = 4 * 2**20
+"""Bytes of source code that every Python's standard library has."""
 _LOADER = re.compile(
     r"(?P<source>text|tokens), (?P<workers>[0-9]+) workers?(, prefetch (?P<prefetch>[1-9][0-9]*))?(?P<pinned>, pinned)?"
 )
@@ -49,6 +52,21 @@ class TokenizeCase(Case):
         """How many processes at most."""
         return f"up to {max(self.processes)} processes"
 
+    def points(self, cores: int) -> tuple[PlannedPoint, ...]:
+        """The numbers of processes that a machine with so many cores has room for, then one that begins anew."""
+        counts = [count for count in self.processes if count <= cores]
+        return (*(self._point(count, "warm") for count in counts), self._point(1, "cold"))
+
+    def _point(self, count: int, order: str) -> PlannedPoint:
+        words = "words met before" if order == "warm" else "from an empty cache of words"
+        # A longer text may end before every process has its chunk.
+        known = self.chunk * max(self.processes) <= _SHORTEST_TEXT
+        return PlannedPoint(
+            f"{count} process{'' if count == 1 else 'es'}, {words}",
+            {"processes": count, "words": order},
+            {"bytes": count * self.chunk if known else None, "tokens": None},
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderCase(Case):
@@ -76,3 +94,16 @@ class LoaderCase(Case):
     def extent(self) -> str:
         """The number of loaders."""
         return f"{len(self.loaders)} loaders"
+
+    def points(self) -> tuple[PlannedPoint, ...]:
+        """One for each loader."""
+        return tuple(self._point(text, loader_of(text)) for text in self.loaders)
+
+    def _point(self, text: str, loader: Loader) -> PlannedPoint:
+        settings = {
+            "source": loader.source,
+            "workers": loader.workers,
+            "prefetch": loader.prefetch if loader.workers else None,
+            "pinned": loader.pinned,
+        }
+        return PlannedPoint(text, settings, {"tokens": self.batch * self.sequence})

@@ -20,6 +20,7 @@ from torch.profiler import record_function
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
 from gpu_bench.measure.data import encoded, read_corpus, read_text
 from gpu_bench.measure.stopwatch import Stopwatch
@@ -126,7 +127,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure the step with every loader of the case. Returns plain data."""
     assert isinstance(case, LoaderCase)
     trainer = Trainer(_training(case), device)
-    return {"status": "ok", "message": None, "points": [_point(case, text, trainer) for text in case.loaders]}
+    return {"status": "ok", "message": None, "points": [_point(case, one, trainer) for one in case.points()]}
 
 
 def _training(case: LoaderCase) -> TrainingCase:
@@ -152,9 +153,9 @@ def make_loader(loader: Loader, vocabulary: int, batch: int, sequence: int, devi
     )
 
 
-def _point(case: LoaderCase, text: str, trainer: Trainer) -> dict[str, Any]:
+def _point(case: LoaderCase, planned: PlannedPoint, trainer: Trainer) -> dict[str, Any]:
     """Measure one loader. Its iterator owns the worker processes: they end when this function returns."""
-    loader = loader_of(text)
+    loader = loader_of(planned.label)
     batches = iter(make_loader(loader, trainer.model.config.vocab, case.batch, case.sequence, trainer.device))
     losses: list[Tensor] = []
 
@@ -167,13 +168,8 @@ def _point(case: LoaderCase, text: str, trainer: Trainer) -> dict[str, Any]:
     shares = profiled_shares(lambda: run(case.profiled), trainer.device)
     curve = torch.stack(losses).float().tolist()
     return {
-        "label": text,
-        "settings": {
-            "source": loader.source,
-            "workers": loader.workers,
-            "prefetch": loader.prefetch if loader.workers else None,
-            "pinned": loader.pinned,
-        },
+        "label": planned.label,
+        "settings": dict(planned.settings),
         "samples_s": [round(second, 9) for second in seconds],
         "shares": shares,
         # JSON has no NaN: a diverged loss is null.

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from gpu_bench.cases.case import Case
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.input_pipeline.case import TokenizeCase
 from gpu_bench.machine import provenance
 from gpu_bench.measure.data import read_text
@@ -47,14 +48,13 @@ class EncoderProcesses:
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure every number of processes that the machine has cores for. Returns plain data."""
     assert isinstance(case, TokenizeCase)
-    cores = provenance.cpu_cores() or 1
-    counts = [count for count in case.processes if count <= cores]
-    points = [_point(case, count, "warm") for count in counts] + [_point(case, 1, "cold")]
-    return {"status": "ok", "message": None, "points": points}
+    planned = case.points(provenance.cpu_cores() or 1)
+    return {"status": "ok", "message": None, "points": [_point(case, one) for one in planned]}
 
 
-def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
+def _point(case: TokenizeCase, planned: PlannedPoint) -> dict[str, Any]:
     """So many processes at once; `cold` ones begin with an empty cache of words."""
+    count, order = int(planned.settings["processes"] or 1), str(planned.settings["words"])
     text, _ = read_text(case.chunk * max(case.processes))
     pieces = [text[index * case.chunk : (index + 1) * case.chunk] for index in range(count)]
     processes = EncoderProcesses(pieces)
@@ -71,10 +71,9 @@ def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
             seconds.append(round(time.perf_counter() - began, 9))
     finally:
         processes.close()
-    words = "words met before" if order == "warm" else "from an empty cache of words"
     return {
-        "label": f"{count} process{'' if count == 1 else 'es'}, {words}",
-        "settings": {"processes": count, "words": order},
+        "label": planned.label,
+        "settings": dict(planned.settings),
         "samples_s": seconds,
         "work": {"bytes": sum(map(len, pieces)), "tokens": tokens},
     }

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,7 +14,8 @@ from torch.nn import functional
 from torch.nn.attention import sdpa_kernel
 
 from gpu_bench.cases.case import Case
-from gpu_bench.cases.kinds import AttentionCase
+from gpu_bench.cases.kinds import PASSES, AttentionCase
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.machine import provenance
 from gpu_bench.machine.device import open_nvml
 from gpu_bench.machine.nvml import Monitor, abnormal, summary
@@ -25,7 +25,6 @@ from gpu_bench.measure.unsupported import kind_of, told
 
 FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _WARMUP = 3
-_PASSES = ("forward", "backward")
 
 
 Function = Callable[[tuple[Tensor, ...]], Tensor]
@@ -40,9 +39,10 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     gc.disable()
     with Monitor(open_nvml(device)) as monitor:
-        # The variants to compare are timed one right after the other.
-        for form, size, variant in itertools.product(case.formats, case.sizes, case.variants):
-            points += _points(case, {"variant": variant, "format": form, "size": size}, device)
+        planned = case.points()
+        # Both passes of a setting are timed together.
+        for first in range(0, len(planned), len(PASSES)):
+            points += _points(case, planned[first : first + len(PASSES)], device)
     gc.enable()
     state = summary(monitor.samples)
     # The GPU's clock changes with what runs, so only a reason that the driver gives counts as slowing down.
@@ -51,14 +51,14 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     return {"status": status, "message": slowed, "points": points, "timing": {"gpu": state}}
 
 
-def _points(case: AttentionCase, setting: Mapping[str, Any], device: torch.device) -> list[dict[str, Any]]:
+def _points(case: AttentionCase, planned: Sequence[PlannedPoint], device: torch.device) -> list[dict[str, Any]]:
     """The forward and the backward point of a setting; without samples where the device cannot do it."""
     status: str = "ok"
     message: str | None = None
-    samples: dict[str, list[float]] = {one: [] for one in _PASSES}
-    peaks: dict[str, int | None] = dict.fromkeys(_PASSES)
+    samples: dict[str, list[float]] = {one: [] for one in PASSES}
+    peaks: dict[str, int | None] = dict.fromkeys(PASSES)
     try:
-        samples, peaks = _measure(case, setting, device)
+        samples, peaks = _measure(case, planned[0].settings, device)
     except (MemoryError, RuntimeError) as error:
         kind = kind_of(error)
         if kind is None:
@@ -68,14 +68,14 @@ def _points(case: AttentionCase, setting: Mapping[str, Any], device: torch.devic
         torch.cuda.empty_cache()
     return [
         {
-            "label": f"{setting['variant']} {setting['format']} {setting['size']} {one}",
-            "settings": {**setting, "pass": one},
+            "label": point.label,
+            "settings": dict(point.settings),
             "status": status,
             "message": message,
             "samples_s": samples[one],
             "memory_peak": peaks[one],
         }
-        for one in _PASSES
+        for one, point in zip(PASSES, planned, strict=True)
     ]
 
 
@@ -125,7 +125,7 @@ def _peaks(
 ) -> dict[str, int | None]:
     """One untimed round that watches the allocator; it also loads the kernels."""
     if device.type != "cuda":
-        return dict.fromkeys(_PASSES)
+        return dict.fromkeys(PASSES)
     before = torch.cuda.memory_allocated(device)
     torch.cuda.reset_peak_memory_stats(device)
     found: list[int] = []
@@ -136,7 +136,7 @@ def _peaks(
 
     _round(function, inputs, gradient, look)
     look()
-    return dict(zip(_PASSES, found, strict=True))
+    return dict(zip(PASSES, found, strict=True))
 
 
 def _timed(
@@ -149,4 +149,4 @@ def _timed(
         _round(function, inputs, gradient, watch.mark)
         watch.mark()
     seconds = [watch.seconds() for watch in watches]
-    return {one: [round(times[index], 9) for times in seconds] for index, one in enumerate(_PASSES)}
+    return {one: [round(times[index], 9) for times in seconds] for index, one in enumerate(PASSES)}

@@ -20,12 +20,12 @@ from torch.nn import functional
 
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import RooflineCase
+from gpu_bench.cases.planned import PlannedPoint
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.machine import provenance
 from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
 from gpu_bench.measure.unsupported import kind_of, told
-from ironlaw.graph.kernels import FLOPS_PER_ELEMENT
 
 Shape = tuple[int, int, int]
 """M, N, K of (M, K) times (K, N)."""
@@ -59,9 +59,9 @@ def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) ->
 
 def copy_ceiling(device: torch.device, size: int) -> float:
     """Bytes per second of copying a buffer of `size` bytes within the device, read and written bytes both counted."""
-    operation = _copy(size, device)
-    seconds = statistics.median(timed_rounds(operation.build(), device, _ROUNDS[device.type], BUSY_S[device.type]))
-    return operation.bytes / seconds
+    call = _copying(size, device)
+    seconds = statistics.median(timed_rounds(call, device, _ROUNDS[device.type], BUSY_S[device.type]))
+    return 2 * size / seconds
 
 
 def multiplication(device: torch.device, name: str, shape: Shape, *, fast: bool = True) -> Callable[[], object]:
@@ -76,40 +76,44 @@ def multiplication(device: torch.device, name: str, shape: Shape, *, fast: bool 
     return lambda: torch.matmul(a, b, out=out)
 
 
-_FP32 = 4
-_ADAM_FLOPS = 12
-"""Arithmetic of an AdamW update per parameter: two moments (6), corrections and root (3), division, decay, addition."""
-
-
 @dataclass(frozen=True)
 class Operation:
     """One operation that can be timed."""
 
-    label: str  # Its name in tables
-    settings: Mapping[str, str | int]  # What tells it from the others
-    flops: int  # Arithmetic of one call
-    bytes: int  # Traffic of one call that cannot be avoided
+    point: PlannedPoint  # What it is, and its work
     build: Callable[[], Callable[[], object]]  # Makes its tensors and returns the call
 
 
-def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.device) -> Iterator[Operation]:
-    """The operations of one format: forward passes; with FP32 also the loss and the optimizer's update."""
+def operations(case: RooflineCase, device: torch.device) -> Iterator[Operation]:
+    """The case's operations, each of which builds its tensors only when it is its turn."""
+    for point in case.points():
+        yield Operation(point, _build(case, point.settings, device))
+
+
+def _build(case: RooflineCase, settings: Mapping[str, Any], device: torch.device) -> Callable[[], Callable[[], object]]:
+    match settings["operation"]:
+        case "copy":
+            return partial(_copying, settings["size"], device)
+        case "matmul":
+            return partial(multiplication, device, settings["format"], (settings["m"], settings["n"], settings["k"]))
+        case label:
+            return _of_step(case, DTYPES[settings["format"]], device)[label]
+
+
+def _of_step(
+    case: RooflineCase, dtype: torch.dtype, device: torch.device
+) -> dict[str, Callable[[], Callable[[], object]]]:
+    """The operations of a step by name, in one format."""
     size = SIZES[case.model]
     tokens, c, h, v = case.batch * case.sequence, size.hidden, size.heads, size.vocab
-    b, t, d, width = case.batch, case.sequence, size.hidden // size.heads, dtype.itemsize
+    b, t, d = case.batch, case.sequence, size.hidden // size.heads
 
     def random(*shape: int, of: torch.dtype = dtype) -> Tensor:
         return torch.randn(*shape, device=device).to(of)
 
-    def operation(label: str, flops: int, moved: int, build: Callable[[], Callable[[], object]]) -> Operation:
-        return Operation(f"{name} {label}", {"operation": label, "format": name}, flops, moved, build)
-
     def attention() -> Callable[[], object]:
         q, k, value = (random(b, h, t, d) for _ in range(3))
         return lambda: functional.scaled_dot_product_attention(q, k, value, is_causal=True)
-
-    def loss() -> Callable[[], object]:
-        return partial(functional.cross_entropy, random(tokens, v, of=torch.float32), below_v())
 
     def adamw() -> Callable[[], object]:
         weight = random(4 * c, c, of=torch.float32).requires_grad_()
@@ -119,39 +123,17 @@ def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.
     def below_v() -> Tensor:
         return torch.randint(v, (tokens,), device=device)
 
-    activations, scores, one = tokens * c, b * h * t * t, FLOPS_PER_ELEMENT["elementwise"]
-    yield operation(
-        "linear, C to 4C", 2 * tokens * c * 4 * c, width * (activations + 4 * c * c + 4 * activations),
-        lambda: partial(functional.linear, random(tokens, c), random(4 * c, c)),
-    )  # fmt: skip
-    # A causal product needs half of each score matrix: 2 products of 2 t t d, halved, for every head.
-    yield operation("attention, fused", 2 * b * h * t * t * d, width * 4 * activations, attention)
-    yield operation(
-        "layer norm", FLOPS_PER_ELEMENT["norm"] * activations, width * 2 * activations,
-        lambda: partial(functional.layer_norm, random(tokens, c), (c,), random(c), random(c)),
-    )  # fmt: skip
-    yield operation(
-        "GELU", one * 4 * activations, width * 8 * activations,
-        lambda: partial(functional.gelu, random(tokens, 4 * c), approximate="tanh"),
-    )  # fmt: skip
-    yield operation(
-        "addition", one * activations, width * 3 * activations,
-        lambda: partial(torch.add, random(tokens, c), random(tokens, c)),
-    )  # fmt: skip
-    yield operation(
-        "softmax of the scores", FLOPS_PER_ELEMENT["softmax"] * scores, width * 2 * scores,
-        lambda: partial(torch.softmax, random(b, h, t, t), dim=-1),
-    )  # fmt: skip
-    yield operation(
-        "embedding", 0, width * 2 * activations + 8 * tokens,
-        lambda: partial(functional.embedding, below_v(), random(v, c)),
-    )  # fmt: skip
-    if dtype != torch.float32:
-        # Loss and update stay in FP32 whatever the format of the products.
-        return
-    yield operation("loss", FLOPS_PER_ELEMENT["softmax"] * tokens * v, _FP32 * tokens * v + 8 * tokens, loss)
-    # Weight and two moments are read and written, the gradient is read.
-    yield operation("AdamW update", _ADAM_FLOPS * 4 * c * c, 7 * _FP32 * 4 * c * c, adamw)
+    return {
+        "linear, C to 4C": lambda: partial(functional.linear, random(tokens, c), random(4 * c, c)),
+        "attention, fused": attention,
+        "layer norm": lambda: partial(functional.layer_norm, random(tokens, c), (c,), random(c), random(c)),
+        "GELU": lambda: partial(functional.gelu, random(tokens, 4 * c), approximate="tanh"),
+        "addition": lambda: partial(torch.add, random(tokens, c), random(tokens, c)),
+        "softmax of the scores": lambda: partial(torch.softmax, random(b, h, t, t), dim=-1),
+        "embedding": lambda: partial(functional.embedding, below_v(), random(v, c)),
+        "loss": lambda: partial(functional.cross_entropy, random(tokens, v, of=torch.float32), below_v()),
+        "AdamW update": adamw,
+    }
 
 
 _FP8_MULTIPLE = 16
@@ -161,41 +143,31 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure every point of the case once. Returns plain data."""
     assert isinstance(case, RooflineCase)
     torch.manual_seed(case.seed)
-    return {"status": "ok", "message": None, "points": [_measured(one, case, device) for one in _points(case, device)]}
-
-
-def _points(case: RooflineCase, device: torch.device) -> Iterator[Operation]:
-    """The case's operations, each of which builds its tensors only when it is its turn."""
-    match case.part:
-        case "matmul":
-            for name in case.formats:
-                for m, n, k in case.products():
-                    yield _product(name, m, n, k, device)
-        case "copy":
-            for size in case.sizes:
-                yield _copy(size, device)
-        case "operations":
-            for name in case.formats:
-                yield from operations(case, name, DTYPES[name], device)
+    return {
+        "status": "ok",
+        "message": None,
+        "points": [_measured(one, case, device) for one in operations(case, device)],
+    }
 
 
 def _measured(operation: Operation, case: RooflineCase, device: torch.device) -> dict[str, Any]:
     """Time one operation. Too little memory, or a format that the device has no products of, is a result too."""
     point: dict[str, Any] = {
-        "label": operation.label,
-        "settings": dict(operation.settings),
+        "label": operation.point.label,
+        "settings": dict(operation.point.settings),
         "status": "ok",
         "message": None,
         "samples_s": [],
-        "work": {"flops": operation.flops, "bytes": operation.bytes},
+        "work": dict(operation.point.work),
     }
-    reason = why_unsupported(operation.settings, device)
+    settings = operation.point.settings
+    reason = why_unsupported(settings, device)
     if reason is not None:
         return point | {"status": "unsupported", "message": reason}
     # FP32 means FP32, and TF32 means TF32, whatever the environment says.
-    torch.set_float32_matmul_precision("high" if operation.settings.get("format") == "tf32" else "highest")
+    torch.set_float32_matmul_precision("high" if settings.get("format") == "tf32" else "highest")
     try:
-        busy_s = BUSY_S[device.type] if operation.settings["operation"] == "matmul" else 0.0
+        busy_s = BUSY_S[device.type] if settings["operation"] == "matmul" else 0.0
         point["samples_s"] = timed_rounds(operation.build(), device, case.rounds, busy_s)
     except (MemoryError, RuntimeError) as error:
         kind = kind_of(error)
@@ -222,25 +194,8 @@ def why_unsupported(settings: Mapping[str, Any], device: torch.device) -> str | 
     return None
 
 
-def _product(name: str, m: int, n: int, k: int, device: torch.device) -> Operation:
-    """(M, K) times (K, N). Random numbers: zeros toggle no bits, draw less power, and so run faster."""
-    width = torch.empty((), dtype=DTYPES[name]).element_size()
-    result = 2 if name == "fp8" else width
-    return Operation(
-        label=f"{name} {m} x {n} x {k}",
-        settings={"operation": "matmul", "format": name, "m": m, "n": n, "k": k},
-        flops=2 * m * n * k,
-        bytes=width * (m * k + k * n) + result * m * n,
-        build=lambda: multiplication(device, name, (m, n, k)),
-    )
-
-
-def _copy(size: int, device: torch.device) -> Operation:
-    """Copy a buffer within the device: every byte is read once and written once."""
-
-    def build() -> Callable[[], object]:
-        source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
-        target = torch.empty_like(source)
-        return lambda: target.copy_(source)
-
-    return Operation(f"copy {size} B", {"operation": "copy", "size": size}, 0, 2 * size, build)
+def _copying(size: int, device: torch.device) -> Callable[[], object]:
+    """Copy a buffer within the device."""
+    source = torch.randint(256, (size,), dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    return lambda: target.copy_(source)

@@ -22,7 +22,8 @@ from gpu_bench.machine.chips import nearly_known
 from gpu_bench.record import bounds
 from gpu_bench.record.arms_checks import arms_faults, missing_parts
 from gpu_bench.record.derive import BLOCKS, derive
-from gpu_bench.record.points_checks import fit_faults, points_faults
+from gpu_bench.record.plan_checks import plan_faults
+from gpu_bench.record.points_checks import fit_faults, points_faults, work_faults
 from gpu_bench.record.training_checks import numbers, prediction_faults, training_faults
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -45,7 +46,7 @@ def inconsistencies(record: Mapping[str, Any]) -> list[str]:
     if "kind" not in record["case"]:
         return ["at /case: 'kind' is a required property"]
     try:
-        missing = list(_block_faults(record)) or list(_arms_missing(record))
+        missing = list(_block_faults(record)) or list(_arms_missing(record)) or list(_work_stated(record))
         return missing or list(_faults(derive(record)))
     except KeyError as error:
         return [f"the property {error} is missing, which the checks need"]
@@ -74,6 +75,12 @@ def _arms_missing(record: Mapping[str, Any]) -> Iterator[str]:
         yield from missing_parts(case, record["arms"])
 
 
+def _work_stated(record: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the points of a measured record state only work that their kind of case has."""
+    if record["outcome"] == "measured" and record.get("points") is not None:
+        yield from work_faults(case_from_dict(record["case"]), record["points"])
+
+
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
     case, ran = case_from_dict(record["case"]), record["provenance"]
     known = next((one for one in {**SUITES, **TINY}.get(record["suite"], ()) if one.name == case.name), None)
@@ -99,6 +106,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield from fit_faults(case, record)
     else:
         yield from points_faults(case, record)
+    if current:
+        yield from plan_faults(case, record)
 
 
 def _machine_faults(record: Mapping[str, Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,10 +15,34 @@ from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
 from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record import bounds, floors
+from gpu_bench.record.derive import work_of
 from gpu_bench.record.repeated import copied
 
 _ENCODED_PER_S = 1e9
 """Bytes of text that no processor encodes in a second."""
+
+
+_WORK: Mapping[str, tuple[str, ...]] = {
+    "attention": ("flops", "tokens"),
+    "loader": ("tokens",),
+    "roofline": ("flops", "bytes"),
+    "scaling": ("flops", "tokens"),
+    "tokenize": ("bytes", "tokens"),
+}
+"""Work that the points of a kind of case have."""
+
+
+def work_faults(case: Case, points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Which work a file states that its kind of case does not have, or that follows from other values."""
+    allowed = _WORK[case.kind]
+    for point in points:
+        known = work_of(case, point["settings"])
+        for name in (name for name, amount in point["work"].items() if amount is not None):
+            where = f"point {point['label']!r}: work.{name}"
+            if name not in allowed:
+                yield f"{where} is none of a {case.kind} case; allowed: {', '.join(allowed)}"
+            elif name in known:
+                yield f"{where}: no record states it, because it follows from the point's settings"
 
 
 def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:

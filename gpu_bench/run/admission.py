@@ -1,7 +1,8 @@
 """Taking in records that another machine has measured: nothing passes but regular files that are records of our cases.
 
 What comes from a GPU machine is a stranger's data until it is checked: a link, a configuration for git or pytest, a
-page or a large file beside the records would be committed with them. If one thing is out of place, nothing is taken.
+page or a large file beside the records would be committed with them. If one thing is out of place, nothing is taken. A
+record has all points or runs of its case (`record/plan_checks.py`): one that lacks some would stand for the whole.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.record import load
+from gpu_bench.record.plan_checks import plan_faults
 from gpu_bench.run.archive import PARTS
 
 LARGEST = 4 * 2**20
@@ -95,6 +97,9 @@ def _record(suite: str, entry: os.DirEntry[str], folder: Path) -> tuple[dict[str
     if case is None:
         return None, ["no case of this checkout"]
     record, faults = load.read(Path(entry.path), folder)
-    if record is not None and record["case"] != case.as_dict():
+    if record is None:
+        return None, faults
+    if record["case"] != case.as_dict():
         return None, ["not a record of that case as this checkout has it"]
-    return record, faults
+    faults = list(plan_faults(case, record))
+    return (None, faults) if faults else (record, [])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_bench.cases.case import Case
-from gpu_bench.experiments.failures.recipes import FAILURES
+from gpu_bench.experiments.failures.recipes import FAILURES, Recipe, planned
 from gpu_bench.record.rules import Count, Words
 
 
@@ -22,6 +22,16 @@ class FailureCase(Case):
         super().__post_init__()
         if self.failure not in FAILURES:
             raise ValueError(f"failure is {self.failure!r}; allowed: {', '.join(FAILURES)}")
+
+    @property
+    def arms(self) -> dict[str, Recipe]:
+        """The runs that are trained, by name."""
+        return {name: recipe for name, (recipe, _) in planned(self.failure, self.shortened).items()}
+
+    @property
+    def worse(self) -> float:
+        """How many times the reference's loss makes a failure, see `recipes.Failure`."""
+        return FAILURES[self.failure].worse
 
     @property
     def extent(self) -> str:

@@ -14,6 +14,11 @@ Role = Literal["reference", "failure", "cure", "shown"]
 """What a run is there for. `shown`: its outcome is reported; neither success nor failure is expected."""
 
 
+CurveName = Literal["loss", "scale", "norm", "vanished"]
+POINTS = 100
+"""Points of a curve."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """One way to train on the digits."""
@@ -44,6 +49,26 @@ class Recipe:
     def as_dict(self) -> dict[str, Any]:
         """The settings of a run as plain data."""
         return asdict(self)
+
+    @property
+    def every(self) -> int:
+        """Steps from one point of a curve to the next."""
+        return max(1, self.steps // POINTS)
+
+    @property
+    def curves(self) -> tuple[CurveName, ...]:
+        """What is written down along the way."""
+        there: dict[CurveName, bool] = {
+            "loss": True,
+            "scale": self.scaling == "dynamic",
+            "norm": self.clip is not None or self.outlier_step is not None,
+            "vanished": self.weights != "fp32",
+        }
+        return tuple(name for name, written in there.items() if written)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        return self.learning_rate * min(1.0, (step + 1) / (self.warmup + 1))
 
 
 @dataclass(frozen=True)

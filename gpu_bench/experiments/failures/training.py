@@ -16,12 +16,10 @@ from gpu_bench.cases.case import Case
 from gpu_bench.experiments.digits import digits as images_of_digits
 from gpu_bench.experiments.digits.digits import CLASSES, SIDE, Digits
 from gpu_bench.experiments.failures.case import FailureCase
-from gpu_bench.experiments.failures.recipes import FAILURES, Recipe, planned
+from gpu_bench.experiments.failures.recipes import Recipe, planned
 
 FORMATS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 WIDTH, MIDDLE = 128, 16
-POINTS = 100
-"""Points of a curve."""
 LOWEST, HIGHEST = -80, 8
 """Powers of two between which the sizes of gradients are counted."""
 
@@ -96,7 +94,7 @@ class Run:
         was not zero and changed nothing.
         """
         for group in self._optimizer.param_groups:
-            group["lr"] = self._rate()
+            group["lr"] = self.recipe.rate(self.step)
         images, classes = self._batch()
         loss = self._backward(images, classes)
         found = {"loss": loss, "scale": self.scale, "norm": self._clip()}
@@ -163,10 +161,6 @@ class Run:
     def _clip(self) -> float:
         return float(nn.utils.clip_grad_norm_(self._weights, self.recipe.clip or math.inf))
 
-    def _rate(self) -> float:
-        recipe = self.recipe
-        return recipe.learning_rate * min(1.0, (self.step + 1) / (recipe.warmup + 1))
-
     @torch.no_grad()
     def _continue(self, *, watched: bool) -> list[Tensor]:
         """Put the master copy, if any, in place of the rounded weights; returns a copy of the weights if watched."""
@@ -193,30 +187,23 @@ class Run:
 
 
 def run(recipe: Recipe, digits: Digits, seed: int, histograms: tuple[int, ...] = ()) -> dict[str, Any]:
-    """Train once. Returns plain data: curves of at most `POINTS` points, results of the test, processor seconds.
+    """Train once. Returns plain data: curves of about `POINTS` points, results of the test, processor seconds.
 
     Sizes of gradients are counted before the steps in `histograms`.
     """
     began, training = time.process_time(), Run(recipe, digits, seed)
-    every = max(1, recipe.steps // POINTS)
-    curves: dict[str, list[float | None]] = {"loss": []}
-    if recipe.scaling == "dynamic":
-        curves["scale"] = []
-    if recipe.clip is not None or recipe.outlier_step is not None:
-        curves["norm"] = []
-    if recipe.weights != "fp32":
-        curves["vanished"] = []
+    curves: dict[str, list[float | None]] = {name: [] for name in recipe.curves}
     counted = []
     for step in range(recipe.steps):
         if step in histograms:
             counted.append({"step": step, "lowest": LOWEST, "counts": training.sizes()})
-        watched = step % every == 0
+        watched = step % recipe.every == 0
         found = training.advance(watched=watched and "vanished" in curves)
         if watched:
             for name, curve in curves.items():
                 curve.append(compact(found[name]))
     return {
-        "every": every,
+        "every": recipe.every,
         "curves": curves,
         "histograms": counted,
         "test": {name: compact(value) for name, value in training.test().items()},
@@ -236,5 +223,5 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     data, runs = images_of_digits.load(), {}
     for name, (recipe, histograms) in planned(case.failure, case.shortened).items():
         runs[name] = {"settings": recipe.as_dict(), "seed": run(recipe, data, case.seed + repeat, histograms)}
-    arms = {"data": data.as_dict(), "worse": FAILURES[case.failure].worse, "runs": runs}
+    arms = {"data": data.as_dict(), "worse": case.worse, "runs": runs}
     return {"status": "ok", "message": None, "arms": arms}

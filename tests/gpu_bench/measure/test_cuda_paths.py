@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.input_pipeline.case import Loader
 from gpu_bench.input_pipeline.loading import make_loader
 from gpu_bench.machine import device, doctor, nvml
@@ -76,7 +77,9 @@ def test_all_three_fp8_products_have_the_layout_that_tensor_cores_take() -> None
 def test_measured_fp8_products_have_that_layout_too() -> None:
     with FakeTensorMode():
         assert cast(Tensor, roofline.multiplication(CPU, "fp8", (64, 64, 64))()).shape == (64, 64)
-        assert cast(Tensor, roofline._product("fp8", 64, 48, 32, CPU).build()()).shape == (64, 48)
+        case = RooflineCase(name="one", part="matmul", formats=("fp8",), shapes=("64x48x32",))
+        (one,) = roofline.operations(case, CPU)
+        assert cast(Tensor, one.build()()).shape == (64, 48)
 
 
 def test_every_attention_kernel_is_one_that_pytorch_can_be_told_to_use() -> None:

@@ -64,27 +64,29 @@ def test_a_copy_reads_and_writes_every_byte() -> None:
 def test_products_of_the_step_have_the_flops_that_pytorch_counts() -> None:
     counted: Counter[str] = Counter()
     planned: dict[str, int] = {}
-    for one in operations(OPERATIONS, "fp32", torch.float32, CPU):
+    for one in operations(OPERATIONS, CPU):
         call = one.build()
         # Attention as separate products, because the counter does not know the CPU's fused kernel.
         with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
             call()
-        counted[one.label], planned[one.label] = counter.get_total_flops(), one.flops
+        counted[one.point.label], planned[one.point.label] = counter.get_total_flops(), one.point.work["flops"] or 0
     assert counted["fp32 linear, C to 4C"] == planned["fp32 linear, C to 4C"]
     # PyTorch counts the whole square of scores, the causal half is what is needed.
     assert counted["fp32 attention, fused"] == 2 * planned["fp32 attention, fused"]
 
 
+def _works(case: RooflineCase) -> dict[str, dict[str, int]]:
+    return {str(one.settings["operation"]): {k: v or 0 for k, v in one.work.items()} for one in case.points()}
+
+
 def test_operations_move_at_least_their_inputs_and_results() -> None:
-    found = {one.settings["operation"]: one for one in operations(OPERATIONS, "fp32", torch.float32, CPU)}
+    found, halved = (_works(replace(OPERATIONS, formats=(name,))) for name in ("fp32", "bf16"))
     tokens, hidden = 2 * 16, 64
-    assert found["addition"].bytes == 3 * 4 * tokens * hidden
-    assert found["layer norm"].bytes == 2 * 4 * tokens * hidden
-    assert found["linear, C to 4C"].flops / found["linear, C to 4C"].bytes > 4 * (
-        found["GELU"].flops / found["GELU"].bytes
-    )
-    halved = {one.settings["operation"]: one for one in operations(OPERATIONS, "bf16", torch.bfloat16, CPU)}
-    assert halved["addition"].bytes * 2 == found["addition"].bytes
+    assert found["addition"]["bytes"] == 3 * 4 * tokens * hidden
+    assert found["layer norm"]["bytes"] == 2 * 4 * tokens * hidden
+    intensity = {name: work["flops"] / work["bytes"] for name, work in found.items()}
+    assert intensity["linear, C to 4C"] > 4 * intensity["GELU"]
+    assert halved["addition"]["bytes"] * 2 == found["addition"]["bytes"]
     assert "AdamW update" not in halved, "the update is in FP32 whatever the products are in"
 
 

@@ -59,7 +59,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "follows from other values": lambda one: _first_seed(one, "fp16").update(seed=99),
     "a curve of run": lambda one: _first_seed(one, "fp16")["curves"]["loss"].pop(),
     "not the file of digits": lambda one: one["arms"]["data"].update(sha256="0" * 64),
-    "not what these sources have as": lambda one: one["arms"]["runs"]["fp16"]["settings"].update(batch=63),
+    "settings.batch is 63; the case has 64": lambda one: one["arms"]["runs"]["fp16"]["settings"].update(batch=63),
     "not what fills a repeat": lambda one: _first_seed(one, "fp16").update(cpu_s=1e6),
     "no record states it": lambda one: one.update(status="throttled"),
 }

@@ -147,7 +147,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "where a predicted step computed none": lambda one: _predicted(_first(one, "last-update")).update(loss=2.0),
     "more predictions were compared": lambda one: _first(one, "recurrent")["told"]["horizons"][0].update(compared=99),
     "diverged more often": lambda one: _first(one, "recurrent")["told"].update(divergences=99),
-    "as the runs of this case": lambda one: _run(one, "plain")["settings"].update(rate=9.0),
+    "settings.rate is 9.0; the case has 1.0": lambda one: _run(one, "plain")["settings"].update(rate=9.0),
 }
 
 
