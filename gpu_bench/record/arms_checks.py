@@ -82,14 +82,25 @@ def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> It
             yield f"{total:.1f} s of training are not what fills a repeat of {most:.0f} s"
 
 
+_CLASSES = 10
+"""Digits that are told apart where accuracy is tested (`gpu_bench.experiments.digits`)."""
+
+
 def _losses(one: Mapping[str, Any]) -> list[float | None]:
     """The curve of one training's losses."""
     return list(one["curves"]["loss"]) if "curves" in one else [point["loss"] for point in one["curve"]]
 
 
 def _test_faults(test: Mapping[str, Any], curve: Sequence[float | None]) -> Iterator[str]:
-    """What is told wrong has a probability of half at most, and what is tested is no easier than what is learned."""
+    """What is told right and wrong has its probabilities, and what is tested is no easier than what is learned.
+
+    What is told wrong has a probability of half at most, and what is told right one of a class's share at least.
+    """
     loss, right = test["loss"], test.get("accuracy")
+    most = math.log(_CLASSES)
+    if right == 1 and (loss is None or loss > most * 1.001):
+        told = "not finite" if loss is None else f"{loss:.3g}"
+        yield f"its loss is {told} where all are told right; at most {most:.3g} is possible"
     if loss is None:
         return
     if right is not None and loss < (least := (1 - right) * math.log(2)) * 0.999:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from gpu_bench.cases.card import trial
@@ -22,6 +23,8 @@ _ENCODED_PER_S = 1e9
 """Bytes of text that no processor encodes in a second."""
 
 
+_LEAST_TIME = 0.5
+"""Share of the time of less work that more of the same work takes at least, however much times scatter."""
 _WORK: Mapping[str, tuple[str, ...]] = {
     "attention": ("flops", "tokens"),
     "loader": ("tokens",),
@@ -53,10 +56,40 @@ def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
         yield "two points have one label"
     for point in points:
         yield from _point_faults(case, record, point)
+    yield from _size_faults(points)
     for index, repeat in enumerate(record["provenance"]["repeats"]):
         total = sum(second for point in points for second in point["samples_s"][index])
         if total > provenance.lasted(repeat):
             yield f"samples of {total:.1f} s do not fit into a repeat of {provenance.lasted(repeat):.0f} s"
+
+
+def _size_faults(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Where points that differ in their size alone contradict each other."""
+    if points and all(point["status"] == "oom" for point in points):
+        yield "every point ran out of memory, and so nothing was measured"
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for point in points:
+        if isinstance(size := point["settings"].get("size"), int):
+            others = {name: value for name, value in point["settings"].items() if name != "size"}
+            alike.setdefault(repr(sorted(others.items())), []).append({**point, "size": size})
+    for group in alike.values():
+        ordered = sorted(group, key=lambda point: int(point["size"]))
+        for smaller, larger in pairwise(ordered):
+            yield from _pair_faults(smaller, larger)
+        yield from (
+            f"point {one['label']!r} took {one['memory_peak']} B, less than its size"
+            for one in ordered
+            if one["memory_peak"] is not None and one["memory_peak"] < one["size"]
+        )
+
+
+def _pair_faults(smaller: Mapping[str, Any], larger: Mapping[str, Any]) -> Iterator[str]:
+    if (smaller["status"], larger["status"]) == ("oom", "ok"):
+        yield f"point {smaller['label']!r} ran out of memory, and {larger['label']!r} did not"
+    if (smaller["status"], larger["status"]) == ("ok", "ok"):
+        less, more = (min(second for row in one["samples_s"] for second in row) for one in (smaller, larger))
+        if more < _LEAST_TIME * less:
+            yield f"point {larger['label']!r} takes {more:.3g} s, and {smaller['label']!r}, which is less, {less:.3g} s"
 
 
 def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:

@@ -344,6 +344,13 @@ def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:
     assert '+  "train_micro_batch_size_per_gpu": 8' in diffs["DeepSpeed"]
 
 
+def test_an_optimizer_that_deepspeed_makes_is_not_changed_in_the_script() -> None:
+    engine = json.dumps({"zero_optimization": {"stage": 2}, "optimizer": {"type": "AdamW"}}, indent=2)
+    both = ["model_name_or_path: gpt2\nfinetuning_type: full\noptim: adamw_torch\n", engine]
+    given = {**START.controls, **read(both, START).controls, "gpus": 8, "optimizer": "adamw-8bit"}
+    assert list(rewrite(both, State("plan", given))) == [UNSAID]
+
+
 def test_trl_is_told_that_a_reference_has_answered_before() -> None:
     text = "model_name_or_path: gpt2\nbeta: 0.1\nmax_length: 512\n"
     given = {**START.controls, **read([text], START).controls}

@@ -112,6 +112,18 @@ TITAN = (
 )
 
 
+def test_a_cut_torchtitan_log_trains_everything_and_what_is_not_counted_may_explain_it() -> None:
+    cut = "\n".join(line for line in TITAN.splitlines() if "mesh" not in line and "Applied" not in line)
+    run = "torchrun --nproc_per_node 8 train.py"
+    heard = read([cut, run], START)
+    assert (heard.controls["method"], heard.controls["gpus"]) == ("full", 8)
+    assert any("Cards divide: nothing" in line for line in heard.said)
+    given = State("run", {**START.controls, **read([TITAN.format("selective")], START).controls})
+    assert "is not counted may explain some of it" in ACT.compute(given).tables["measured"].caption
+    plain = State("run", {**START.controls, **read([TITAN.format("full")], START).controls})
+    assert "is not counted may explain" not in ACT.compute(plain).tables["measured"].caption
+
+
 @pytest.mark.parametrize("recomputes", ["full", "selective"])
 def test_reserved_memory_is_compared_and_what_a_log_says_explains_nothing(recomputes: str) -> None:
     """Between what is allocated and what the driver shows; a log that says how blocks are recomputed is believed."""

@@ -85,6 +85,14 @@ def test_a_frozen_reference_and_pairs_of_sequences_are_counted(stage: str, each:
     assert _weights(State("plan", {**stood.controls, **back.controls})) == _weights(plain)
 
 
+def test_of_pairs_whole_ones_are_offered() -> None:
+    heard = read([PREFERENCES.format("dpo", "lora")], at(gpu="h100-sxm"))
+    stood = State("plan", {**at(gpu="h100-sxm").controls, **heard.controls})
+    sizes = [int(str(tip.controls["batch"])) for tip in suggest(stood) if "batch" in tip.controls]
+    assert sizes
+    assert not any(size % 2 for size in sizes)
+
+
 def test_the_reference_of_adapters_takes_time_alone() -> None:
     heard = read([PREFERENCES.format("dpo", "lora")], START)
     stood = State("plan", {**START.controls, **heard.controls})

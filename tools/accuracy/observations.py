@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ironlaw.answers.expected import features
+from ironlaw.answers.estimate import features
 from ironlaw.calibration import Features
 from tools.accuracy.predict import Comparison
 from tools.accuracy.rows import Row

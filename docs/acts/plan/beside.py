@@ -8,7 +8,7 @@ from typing import Any
 
 from explorable import live
 
-from .choices import FORMATS, LEAN, SAID, WAS, more_of
+from .choices import FORMATS, LEAN, PAIRS, SAID, WAS, more_of
 
 GROUP = "Set beside the controls, by your files or by a change"
 """What the list is called in which it can be taken back."""
@@ -38,13 +38,14 @@ _TOLD = {
     "dropout": "a dropout of {}",
     "offload": "a machine's own memory for {}",
     "offload_sizes": "buffers of offloading of {}",
+    PAIRS: "examples that are pairs of sequences",
     LEAN: "one process of a machine that reads the model (cpu_ram_efficient_loading)",
     SAID: "what your files say of formats and offloading",
 }
 """Word -> what it sets, in words."""
 _WITHOUT = {
     "base_format": "They are counted in the format that the engine has for them: 16 bits, or FP32 beside 4 bits.",
-    "reference": "As if it had answered before the training (TRL's precompute_ref_log_probs).",
+    "reference": "As if it had answered before the training (TRL's precompute_ref_log_probs), which is not counted.",
 }
 
 
@@ -66,6 +67,8 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
         title = f"Take back: formats, {FORMATS[str(state.controls['precision'])]}"
         yield live.Suggestion(title, _AS_BEFORE, change, _WORTH + 1, GROUP)
     for place, (word, value) in enumerate(stands.items()):
+        if word == PAIRS:
+            continue  # however they are answered, they are pairs
         rest = {other: one for other, one in stands.items() if other != word}
         before = _before(replaced.get(word, {}), {**state.controls, word: value})
         if before.get(word) is not None:

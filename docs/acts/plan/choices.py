@@ -60,10 +60,13 @@ MORE = frozenset((
     "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
+_SWITCHES = ("dora", "double_quantization", "keep_logits", "eval_logits")
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
 LEAN = "lean_loading"
 """Beside them: that one process of a machine reads the model where FSDP divides it."""
+PAIRS = "pairs"
+"""Beside them: that files count examples which are pairs of sequences."""
 WAS = "was"
 """Beside them: of a word that a change has set, what stood before and after of all that changed with it."""
 FOLLOW = ("offload", "offload_sizes", "runtime", "base_format")
@@ -168,7 +171,7 @@ def is_same(text: str) -> None:
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in _object(text).items():
-        if word == LEAN and value is True:
+        if word in (LEAN, PAIRS) and value is True:
             continue
         if word == WAS and isinstance(value, dict) and all(map(_is_replaced, value, value.values())):
             continue
@@ -185,7 +188,9 @@ def is_more(text: str) -> None:
 def _is_amount(word: str, value: object) -> bool:
     if word.endswith("dropout"):
         return isinstance(value, int | float) and 0 <= value < 1
-    return isinstance(value, int) and (isinstance(value, bool) or value >= (0 if word.startswith("eval") else 1))
+    if isinstance(value, bool):
+        return word in _SWITCHES
+    return isinstance(value, int) and value >= (0 if word.startswith("eval") else 1)
 
 
 def _is_replaced(word: str, found: object) -> bool:
@@ -312,7 +317,7 @@ def words_of(state: live.State) -> dict[str, Any]:
         ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
     }
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
-    more = {word: value for word, value in more.items() if word not in (SAID, LEAN, WAS)}
+    more = {word: value for word, value in more.items() if word not in (SAID, LEAN, PAIRS, WAS)}
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS

@@ -17,7 +17,7 @@ from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, NOTICED, Gap, Placed, compare
 
-from .choices import KNOWABLE, KNOWN, READ_AT, mark_of
+from .choices import BESIDES, KNOWABLE, KNOWN, READ_AT, mark_of
 from .left import left
 
 CHANGED = (
@@ -106,6 +106,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
     tables = {}
     since += _samples(asked, numbers.get("samples_per_step"))
+    since += "What your files switch on and is not counted may explain some of it. " if BESIDES in left(state) else ""
     if message:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(

@@ -80,6 +80,9 @@ def standing(
     moved = (name for name, plain in PLAIN.items() if name not in _ALWAYS and at[name] != plain)
     silent = {*controls, *(("rank",) if at["method"] == "full" else ())}
     stands += [labeled(name, at[name]) for name in (*_ALWAYS, *moved) if name not in silent]
+    logged = any(reading.kind == "log" for reading in readings) and int(at["gpus"]) > 1
+    if logged and "zero" not in told and at["zero"] == PLAIN["zero"]:
+        stands.append(labeled("zero", at["zero"]))
     if "tokens" not in controls:
         stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
     return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."] if stands else []

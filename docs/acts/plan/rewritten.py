@@ -10,7 +10,7 @@ from ironlaw import accelerator
 from ironlaw.files import Reading, parts
 from ironlaw.files.diffs import edited, unified
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import joined, sequences
+from ironlaw.files.words import joined, makes_optimizer, sequences
 from ironlaw.files.words import words_of as words_of_files
 
 from .beside import worded
@@ -48,6 +48,8 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     for (text, reading), own in zip(found, said, strict=True):
         others = {word for other in said if other is not own for word in other}
         mine = {word: value for word, value in changed.items() if word in own or word not in (*others, *written)}
+        if makes_optimizer(one for _, one in found) and reading.kind != "DeepSpeed":
+            mine = {word: value for word, value in mine.items() if word not in ("optimizer", "update")}
         after, done = _written(text, _of_examples(mine, each // sequences(reading.facts)), str(words["gpu"]))
         written |= done
         if difference := unified(text, after, "yours", "changed", 1):

@@ -13,7 +13,7 @@ from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
 from ironlaw.files import Reading, UnreadError, parts
 from ironlaw.files.facts import AUTO, FAR
-from ironlaw.files.words import Joined, joined, said_words, words_of
+from ironlaw.files.words import Joined, joined, said_words, sequences, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.config_json import essentials, published
 
@@ -27,6 +27,7 @@ from .choices import (
     LEAN,
     MEASURED,
     MORE,
+    PAIRS,
     PASTED,
     READ_AT,
     SAID,
@@ -76,6 +77,8 @@ _UNCOUNTED = re.compile(
 """Settings of trainers that change memory or time and are not counted, where they are switched on."""
 _SELECTIVE = "selective activation checkpointing"
 """What torchtitan says as it begins: it keeps other tensors than Megatron's way of that name."""
+_CALLED = {"accumulate": "gradient accumulation", "zero": "what cards divide"}
+"""Facts of which the name says little."""
 _ALONE = {"cp": 1}
 """Words that say nothing, and what they are then."""
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
@@ -138,7 +141,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         more = {word: value for word, value in more.items() if word not in follow} | {SAID: open_yet}
     elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
-    more |= _loading(texts, kept)
+    more |= _loading(texts, kept) | ({PAIRS: True} if sequences(facts) > 1 else {})
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, str(state.controls["gpu"]), said)
@@ -165,9 +168,10 @@ def _joined(readings: Sequence[Reading]) -> Joined:
         return joined(readings)
     except EngineError as error:
         name, sides = error.what.replace(" ", "_"), (error.value, *error.allowed)
+        what = _CALLED.get(name, error.what)
         said = [(reading.kind, getattr(reading.facts, name, None)) for reading in readings]
         told = "; ".join(dict.fromkeys(f"{kind} says {value}" for kind, value in said if value in sides))
-        why = f"these texts disagree about {error.what}: {told}. Change one of them, or take it away"
+        why = f"these texts disagree about {what}: {told}. Change one of them, or take it away"
         raise UnreadError(error.what, error.value, error.allowed, because=why) from error
 
 

@@ -14,7 +14,7 @@ from ironlaw.answers.changes import Change
 from ironlaw.config.changed import changed
 from ironlaw.config.choices import buffers
 
-from .choices import CONTROLS, MORE, WAS, more_of, says, setup_of, words_of
+from .choices import CONTROLS, MORE, PAIRS, WAS, more_of, says, setup_of, words_of
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _GROUPS = {"dp": "data", "tp": "tensor", "pp": "pipeline", "cp": "context"}
@@ -54,7 +54,8 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found[_NAMES.get(word, word)] = value
         else:
             rest[word] = value
-    if not _has_place(found):
+    odd = PAIRS in more_of(state.controls) and int(str(found.get("batch", 2))) % 2
+    if odd or not _has_place(found):
         return None
     # What follows from the rest needs no control; what does not stands among the settings that files set.
     said = _more(state, rest, found)

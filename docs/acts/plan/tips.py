@@ -17,7 +17,7 @@ from ironlaw.graph.adaptation import routing
 
 from .beside import taken_back
 from .causes import beyond
-from .choices import CONTROLS, WAS, formats_at, more_of, setup_of, together_of
+from .choices import CONTROLS, PAIRS, WAS, formats_at, more_of, setup_of, together_of
 from .labels import is_uncounted
 from .left import confirmed, waiting
 from .tip_controls import SLIDERS, by_files, controls_of
@@ -250,6 +250,7 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
     lengths = range(STEP, limits["sequence"] + 1, STEP)
     longest = STEP * bisect_left(lengths, True, key=lambda length: not fits(batch, length))
     most = bisect_left(range(1, limits["batch"] + 1), True, key=lambda many: not fits(many, sequence))
+    most -= most % (2 if PAIRS in more_of(state.controls) else 1)
     for name, size, standing, (one, many), place in (
         ("sequence", longest, sequence, ("A sequence of", "tokens, the longest that fits"), 0.2),
         ("batch", most, batch, ("A card with", "sequences at once, the most that fit"), 0.1),

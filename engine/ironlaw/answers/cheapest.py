@@ -14,8 +14,7 @@ from itertools import product
 from math import prod
 
 from ironlaw.answers.changes import SCALES, Change, allowed
-from ironlaw.answers.estimate import prepare
-from ironlaw.answers.expected import expected, features
+from ironlaw.answers.estimate import expected, features, prepare
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Count, Ratio
 from ironlaw.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT, busiest, memory_plans

@@ -34,6 +34,10 @@ _UNCOUNTED_OF_RECOMPUTATION = ("cpu_checkpointing", "partition_activations", "co
 """What changes memory or traffic in DeepSpeed, and in no plan."""
 
 
+_OPTIMIZERS = {"adam": "adamw", "adamw": "adamw", "lion": "lion", "muon": "muon", "sgd": "sgd"}
+"""Types of an optimizer of DeepSpeed's own; its Adam decays weights as AdamW does."""
+
+
 def is_deepspeed(document: Document) -> bool:
     """Whether a document is a configuration of DeepSpeed."""
     return "zero_optimization" in document or "train_micro_batch_size_per_gpu" in document
@@ -49,6 +53,7 @@ def deepspeed(document: Document) -> Reading:
     chosen = next((form for form, value in half.items() if values.switch(f"{form}.enabled", value)), None)
     facts = Facts(
         runtime="deepspeed",
+        optimizer=_OPTIMIZERS.get(_optimizer(document)),
         zero=stage,
         offload_optimizer=_away(zero, "offload_optimizer"),
         offload_parameters=_away(zero, "offload_param"),
@@ -63,6 +68,11 @@ def deepspeed(document: Document) -> Reading:
     return Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
 
 
+def _optimizer(document: Document) -> str:
+    """The kind of optimizer that DeepSpeed makes itself, in small letters; empty where it leaves that to the script."""
+    return str(_block(document, "optimizer").get("type", "")).lower()
+
+
 def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     """A sentence on what a file of DeepSpeed asks for and no plan counts; nothing where it asks for nothing such."""
     recompute = _block(document, "activation_checkpointing")
@@ -72,6 +82,8 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     for block, (name, usual) in _OF_OFFLOADING.items():
         if _block(zero, block).get(name, usual) != usual:
             asked.append(f"{block}.{name}")
+    if _optimizer(document) not in ("", *_OPTIMIZERS):
+        asked.append("optimizer.type")
     told = [f"Not counted of DeepSpeed's file: {', '.join(asked)}."] if asked else []
     disks = [name for name in _OF_OFFLOADING if _block(zero, name).get("device") == "nvme"]
     if disks:

@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from ironlaw.answers.changes import allowed
-from ironlaw.answers.estimate import prepare
-from ironlaw.answers.expected import Expected, features
+from ironlaw.answers.estimate import Expected, features, prepare
 from ironlaw.calibration.coefficients import content
 from ironlaw.config.changed import changed
 from ironlaw.config.resolved import Setup
@@ -34,7 +33,7 @@ NOTICED: Ratio = 0.02
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
          "reserved": "reserved memory", "needed": "memory with what it asked for",
          "device_total": "memory of the process"}  # fmt: skip
-"""The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
+"""The figures that are compared: fields of `ironlaw.answers.estimate.Expected`."""
 
 
 @dataclass(frozen=True, slots=True)

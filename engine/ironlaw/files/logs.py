@@ -137,7 +137,7 @@ def _torchtitan(text: str) -> Reading | None:
     named = _TITAN_MODEL.findall(text)[-1:]
     reading = replace(_log(measured, _titan(text, named)), called="".join(named))
     selective = ("Its selective recomputation is not counted.",) if "Applied selective activ" in text else ()
-    return replace(reading, silent=frozenset(("weights", "compute")) & reading.facts.said().keys(), missing=selective)
+    return replace(reading, silent=frozenset(("weights", "compute")), missing=selective)
 
 
 def _titan(text: str, named: list[str]) -> Facts:
@@ -160,8 +160,7 @@ def _titan(text: str, named: list[str]) -> Facts:
         found |= {"runtime": "fsdp", "zero": 3}
     if cards := _TITAN_CARD.findall(text):
         found["gpu"] = by_driver(cards[-1])
-    if found:
-        found |= {"method": "full", "stage": "pretrain", "weights": "fp32", "compute": "bf16"}
+    found |= {"method": "full", "stage": "pretrain", "weights": "fp32", "compute": "bf16"}
     if "Applied full activation checkpointing" in text:
         found["checkpointing"] = True
     return Facts(model=values.model("".join(named).replace(" ", "-")), **found)

@@ -121,6 +121,8 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
         told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
     if document.get("adapter") == "qlora" and 4 not in _bits(document):
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
+    if values.switch("precompute_ref_log_probs", document.get("precompute_ref_log_probs")):
+        told.append("precompute_ref_log_probs: the reference's pass before the training is not counted.")
     if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
         told.append(f"It names a DeepSpeed file, {DIVIDES}")
     key = _key(document, EVALUATION[0], EVALUATION[1:])
@@ -201,7 +203,7 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
 def _is_alone(document: Document) -> bool:
     """Whether preferences are trained without a reference, or it has answered before the training."""
     answered = any(values.switch(key, document.get(key)) for key in ("precompute_ref_log_probs", "reference_free"))
-    return answered or bool({document.get("rl"), document.get("pref_loss")} & {*_ALONE})
+    return answered or any(document.get(key) in _ALONE for key in ("rl", "pref_loss"))
 
 
 def _bits(document: Document) -> tuple[int, ...]:
@@ -297,9 +299,8 @@ def _axolotl(document: Document) -> Found:
     if document.get("attention") is not None or document.get("attn_implementation") is not None:
         found["attention"] = _attention(document.get("attention", document.get("attn_implementation")))
     if document.get("rl") not in values.ABSENT:
-        found["stage"] = dict.fromkeys(("dpo", "ipo", *_ALONE), "dpo").get(document["rl"], document["rl"])
-        if found["stage"] not in ("dpo", "kto", "grpo"):
-            found["stage"] = "sft"
+        pairs = document["rl"] in ("dpo", "ipo", *_ALONE)
+        found["stage"] = "dpo" if pairs else document["rl"] if document["rl"] in ("kto", "grpo") else "sft"
     recompute = document.get("gradient_checkpointing")
     if isinstance(recompute, str) and recompute not in ("true", "false"):
         # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.

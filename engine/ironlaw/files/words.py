@@ -107,6 +107,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     facts = _by_card(facts, given.get("gpu") or facts.gpu)
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
     assumed += by_default
+    if makes_optimizer(read) and any(one.facts.optimizer not in (None, facts.optimizer) for one in read):
+        assumed.append("DeepSpeed makes the optimizer of its own file, and the script's counts for nothing.")
     model = given.get("model") or words["model"]
     if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
         assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
@@ -175,6 +177,9 @@ def joined(readings: Iterable[Reading]) -> Joined:
         "nvidia-smi": {"devices"} if counted > {"nvidia-smi"} else set(),
         "command": {"devices", "nodes"} if "log" in counted else set(),
     }
+    if makes_optimizer(read):
+        theirs = {"optimizer", "update"}
+        lower |= {kind: {*lower.get(kind, ()), *theirs} for one in read if (kind := one.kind) != "DeepSpeed"}
     own = [one.facts.without({*one.silent, *lower.get(one.kind, ())}) for one in read]
     said = reduce(Facts.joined, own, Facts())
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
@@ -188,6 +193,11 @@ def joined(readings: Iterable[Reading]) -> Joined:
         # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
+
+
+def makes_optimizer(readings: Iterable[Reading]) -> bool:
+    """Whether DeepSpeed's file has an optimizer, which it makes in place of the script's."""
+    return any(one.kind == "DeepSpeed" and one.facts.optimizer for one in readings)
 
 
 def said_words(readings: Iterable[Reading]) -> frozenset[str]:

@@ -57,6 +57,8 @@ _BEYOND = re.compile(r"&#(?:\d{8,}|x[0-9a-f]{7,});?", re.IGNORECASE)
 """Numbers of characters that Unicode does not have, in whose place browsers show one that says so."""
 _MOST_ATTRIBUTES = 100
 """Of one tag. A tag that does not end takes in all that follow, each of which is read as one that does not end."""
+_TIMES, _FREE = 20, 200_000
+"""How often each character of a page may be read, and how many more: an open tag takes in all that follow."""
 _LONGEST = 60
 """Characters of a script that a message quotes."""
 
@@ -77,8 +79,20 @@ class Found:
     mend: str = ""
 
 
+class _Budget:
+    """Characters that may be read for one page: each some times over, by tags that do not end and by frames."""
+
+    def __init__(self, html: str) -> None:
+        self._left = _TIMES * len(html) + _FREE
+
+    def spent(self, characters: int) -> bool:
+        """Whether the page holds more to read than it may."""
+        self._left -= characters
+        return self._left < 0
+
+
 def scripts(
-    html: str, files: Collection[str], allowed: Collection[str] = (), *, framed: bool = False
+    html: str, files: Collection[str], allowed: Collection[str] = (), *, inside: _Budget | None = None
 ) -> Iterator[Found]:
     """Every script of a page: elements, and what an attribute would run.
 
@@ -86,13 +100,16 @@ def scripts(
         html: a whole page.
         files: addresses of the site's own scripts, from its root.
         allowed: hashes of the texts that may stand in pages.
-        framed: whether it is the text of a frame, in which no other may be.
+        inside: of a frame's text, in which no other frame may be, what is left to read of its page.
     """
-    read = 0
+    budget, read = inside or _Budget(html), 0
     for tag in _TAG.finditer(html):
         if tag.start() < read:
             continue
         attributes, end = _attributes(html, tag.end())
+        if budget.spent(end - tag.start()):
+            yield Found(tag.start(), tag[0], "", f"at the tag {tag[0]!r} the page takes too long to read", tag[0])
+            return
         if attributes is None:
             opened = html[tag.start() : end]
             refused = f"the tag {_short(opened)!r} has more than {_MOST_ATTRIBUTES} attributes"
@@ -102,6 +119,7 @@ def scripts(
         if kind == "script":
             closed = _CLOSED.search(html, end)
             assert closed, "the end of the page closes it"
+            budget.spent(closed.start() - end)
             found = _script(
                 tag.start(), html[tag.start() : end], attributes, html[end : closed.start()], files, allowed
             )
@@ -111,7 +129,9 @@ def scripts(
                 read = closed.start() if found.hash and not found.refused else 0
         if attributes:
             yield from _asks_others(tag.start(), kind, html[tag.start() : end], attributes)
-            yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes, framed=framed)
+            yield from _attributes_that_run(
+                tag.start(), html[tag.start() : end], attributes, budget, framed=inside is not None
+            )
 
 
 def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
@@ -196,7 +216,7 @@ def _unescaped(value: str) -> str:
 
 
 def _attributes_that_run(
-    start: int, tag: str, attributes: Mapping[str, str], *, framed: bool = False
+    start: int, tag: str, attributes: Mapping[str, str], budget: _Budget, *, framed: bool = False
 ) -> Iterator[Found]:
     for name, value in attributes.items():
         # Hundreds of thousands of attributes have no colon, as an address that runs something has.
@@ -207,7 +227,7 @@ def _attributes_that_run(
             yield Found(start, tag, "", refused, value if leads else name)
         elif name == "srcdoc" and framed:
             yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name)
-        elif name == "srcdoc" and (inner := next(scripts(value, (), framed=True), None)):
+        elif name == "srcdoc" and (inner := next(scripts(value, (), inside=budget), None)):
             yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
 
 
@@ -246,7 +266,7 @@ def _as_xml(svg: str) -> Found | None:
     found: list[Found] = []
     # The drawing is text by now, so what it says of its encoding is asked below and does not count here.
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
-    text = svg.encode()
+    text, budget = svg.encode(), _Budget(svg)
 
     def start() -> int:
         return _characters(text, parser.CurrentByteIndex)
@@ -270,7 +290,7 @@ def _as_xml(svg: str) -> Found | None:
             if " " not in one or not _HANDLER.fullmatch(one.rpartition(" ")[2].lower())
         }
         # Where they stand is counted of what is at fault alone: to count takes as long as the drawing before it.
-        faults = [*_asks_others(0, kind.lower(), tag, attributes), *_attributes_that_run(0, tag, attributes)]
+        faults = [*_asks_others(0, kind.lower(), tag, attributes), *_attributes_that_run(0, tag, attributes, budget)]
         found.extend(replace(one, start=start()) for one in faults[:1])
 
     parser.XmlDeclHandler = declared

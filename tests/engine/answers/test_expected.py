@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ironlaw import estimate, fit, fits, list_accelerators, list_models, setup
 from ironlaw.answers import prepare
-from ironlaw.answers.expected import features
+from ironlaw.answers.estimate import features
 from ironlaw.calibration import calibrate
 from ironlaw.cli import main
 

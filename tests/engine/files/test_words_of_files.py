@@ -297,6 +297,41 @@ def test_preferences_are_pairs_and_have_a_frozen_reference(texts: list[str], ref
     assert (setup(**found).reference is None) is (reference is None)
 
 
+def _deepspeed(kind: str) -> str:
+    return '{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "optimizer": {"type": "%s"}}' % kind  # noqa: UP031
+
+
+@pytest.mark.parametrize(
+    "script", [LLAMA_FACTORY.replace("dpo", "sft") + "optim: adamw_bnb_8bit\n", TRL + "optim: adafactor\n"]
+)
+@pytest.mark.parametrize(("kind", "optimizer"), [("AdamW", "adamw"), ("Adam", "adamw"), ("Lion", "lion")])
+def test_deepspeed_makes_the_optimizer_of_its_own_file(script: str, kind: str, optimizer: str) -> None:
+    """transformers leaves it to DeepSpeed then, and `optim` counts for nothing."""
+    told = "DeepSpeed makes the optimizer of its own file, and the script's counts for nothing."
+    for texts in ([script, _deepspeed(kind)], [_deepspeed(kind), script]):
+        found = words(*texts, model="llama3-8b")
+        assert found.words["optimizer"] == optimizer
+        assert told in found.assumed
+    alone = words(_deepspeed(kind), model="llama3-8b")
+    assert alone.words["optimizer"] == optimizer
+    assert told not in alone.assumed
+
+
+def test_an_optimizer_of_deepspeed_that_is_not_counted_is_named() -> None:
+    found = words(_deepspeed("OneBitAdam"), model="llama3-8b")
+    assert "Not counted of DeepSpeed's file: optimizer.type." in found.missing
+
+
+def test_a_stage_that_is_no_word_is_passed_over() -> None:
+    for text in (RUN + "rl: [dpo]\n", LLAMA_FACTORY + "pref_loss: {a: 1}\n"):
+        assert words(text).words["batch"]
+
+
+def test_a_reference_that_answered_before_took_a_pass() -> None:
+    (line,) = (one for one in words(TRL + "precompute_ref_log_probs: true\n").missing if "precompute" in one)
+    assert "is not counted" in line
+
+
 def test_what_is_left_out_of_the_count_is_said() -> None:
     found = words(RUN + "rl: grpo\n")
     assert any("no reference model" in line for line in found.assumed)

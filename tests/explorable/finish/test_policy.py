@@ -174,6 +174,23 @@ def test_a_frame_within_a_frame_is_refused_and_costs_no_more_than_its_length() -
     assert list(scripts('<iframe srcdoc="<img srcset=x.png>"></iframe>', ())) == []
 
 
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div " + 't="&quot;"srcdoc=<a/' * 3000 + "></div>",
+        "<script type=application/json>" * 8000,
+        "<a/b=:&amp;" * 8000,
+        "<a/srcset=," * 8000,
+        "<iframe srcdoc='" + "<p>words</p>" * 40_000 + "'></iframe>" + "<iframe srcdoc=x></iframe>" * 3,
+    ],
+)
+def test_a_page_is_read_in_a_time_that_its_length_bounds(html: str) -> None:
+    """Each of these but the last would be read by the square, or the cube, of its length; that one is as pages are."""
+    refused = [one.refused for one in scripts(html, ())]
+    assert [one for one in refused if "takes too long to read" in one] == refused
+    assert bool(refused) is not html.endswith("</iframe>")
+
+
 @pytest.mark.parametrize("colon", ["&#" + "0" * 5000 + "58;", "&#x" + "0" * 5000 + "3a;", "&colon;"])
 def test_a_character_by_its_number_is_read_however_many_zeros_it_has(colon: str) -> None:
     found, *_ = scripts(f'<a href="javascript{colon}1">x</a>', ())
@@ -213,7 +230,7 @@ def test_a_page_that_cannot_have_a_policy_is_told(
 
 def test_of_scripts_without_number_the_first_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("WARNING"):
-        _governed(tmp_path, '<head><meta charset="utf-8"></head>' + "<script>" * 2000 + "x" * 100_000)
+        _governed(tmp_path, '<head><meta charset="utf-8"></head>' + "<script>x</script>" * 150)
     assert len(caplog.records) == 100
 
 

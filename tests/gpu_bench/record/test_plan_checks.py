@@ -40,14 +40,27 @@ def _written(record: Record, file: str, folder: Path) -> Path:
     return folder
 
 
-def _faster(point: Record) -> None:
-    point["samples_s"] = [[0.1 * second for second in row] for row in point["samples_s"]]
-
-
 def _larger(record: Record) -> None:
-    """A bandwidth that nothing has: the last copy is of eight times the bytes, an earlier one takes a tenth."""
-    record["points"][-1]["settings"]["size"] *= 8
-    _faster(record["points"][2])
+    """A bandwidth that nothing has: the last copy is of twice the bytes."""
+    record["points"][-1]["settings"]["size"] *= 2
+
+
+def _out_of_memory(*places: int) -> Change:
+    def change(record: Record) -> None:
+        for place in places:
+            point = record["points"][place]
+            point |= {"status": "oom", "message": "out of memory", "samples_s": [[] for _ in point["samples_s"]]}
+            point["memory_peak"] = None
+
+    return change
+
+
+def _tested(run: str, loss: float | None) -> Change:
+    def change(record: Record) -> None:
+        for one in record["arms"]["runs"][run]["seeds"]:
+            one["test"] = {"loss": loss, "accuracy": 1.0}
+
+    return change
 
 
 def _swapped(block: str, first: int, other: int) -> Change:
@@ -122,8 +135,7 @@ def _first_loss(record: Record) -> None:
 
 
 FORGED: list[tuple[str, Change, str]] = [
-    (COPY, _larger, "point 'copy 4294967296 B': settings.size is 34359738368; the case has 4294967296"),
-    (COPY, _swapped("settings", 7, 8), "point 'copy 1073741824 B': settings.size is 4294967296; the case has 1073"),
+    (COPY, _larger, "point 'copy 4294967296 B': settings.size is 8589934592; the case has 4294967296"),
     (COPY, _swapped("label", 7, 8), "points are not in the order of the case: 'copy 65536 B', 'copy 262144 B'"),
     (COPY, _reversed, "points are not in the order of the case: 'copy 4294967296 B'"),
     (COPY, _without(3), "there are 8 points, without 'copy 4194304 B'; the case has 9 on that machine"),
@@ -300,3 +312,29 @@ def test_every_case_with_points_tells_its_points_apart() -> None:
         assert len({*labels}) == len({*settings}) == len(planned), case.name
         held += bool(planned)
     assert held >= 9
+
+
+CONTRADICTIONS: list[tuple[str, Change, str]] = [
+    (COPY, _swapped("samples_s", 8, 6), "which is less"),
+    (COPY, _swapped("settings", 7, 8), "which is less"),
+    (COPY, _out_of_memory(0, 3), "point 'copy 65536 B' ran out of memory, and 'copy 262144 B' did not"),
+    (COPY, _out_of_memory(*range(9)), "every point ran out of memory, and so nothing was measured"),
+    (DIGITS, _tested("linear-fit", 50.0), "its loss is 50 where all are told right; at most 2.3 is possible"),
+    (DIGITS, _tested("linear-fit", None), "its loss is not finite where all are told right"),
+]
+
+
+@pytest.mark.parametrize(("file", "change", "told"), CONTRADICTIONS)
+def test_a_record_that_contradicts_itself_is_faulty(file: str, change: Change, told: str, tmp_path: Path) -> None:
+    """Whatever its sources and its device are."""
+    record = _read(file)
+    change(record)
+    _, faults = load.read(_written(record, file, tmp_path) / file, tmp_path)
+    assert any(told in fault for fault in faults), faults
+
+
+def test_as_many_digits_are_told_apart_as_there_are() -> None:
+    from gpu_bench.experiments.digits.digits import CLASSES
+    from gpu_bench.record.arms_checks import _CLASSES
+
+    assert _CLASSES == CLASSES

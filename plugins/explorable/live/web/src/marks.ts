@@ -15,6 +15,12 @@ const MOVER = /[\u0e33\u0eb3]|[\u1039-\u103e]|[\u{e0020}-\u{e007f}]/gu;
 /** Of those in one text: what a hundred thousand characters of these languages have. */
 const MOST_MOVERS = 10_000;
 
+/** Characters without a blank between; of more, with one that a browser shapes by what stands beside it, the rest is left out. */
+const MOST_JOINED = 1000;
+const PARTS = /\s+|\S+/gu;
+/** Letters of scripts that are joined, and signs of which pictures are made: all but ASCII, and what is set sign by sign. */
+const SHAPED = /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])[^\x00-\x7f]|[\u200d\ufe0f\u20e3]/u;
+
 /** The text, with "…" for what is too much. */
 export function bounded(text: string): string {
   return new Pieces().bounded(text);
@@ -24,14 +30,33 @@ export function bounded(text: string): string {
 export class Pieces {
   #last = "";
   #movers = 0;
+  /** Of the part without blanks in which the text ends, how long it is and whether it is shaped. */
+  #length = 0;
+  #shaped = false;
 
   bounded(piece: string): string {
     const whole = (this.#last + piece).replace(LONG, "$1…");
     const rest = whole.slice(this.#last.length);
     this.#last = LAST.exec(whole.slice(-END))?.[0] ?? "";
-    return rest.replace(MOVER, (sign) => {
+    return this.#parted(rest).replace(MOVER, (sign) => {
       this.#movers += 1;
       return this.#movers <= MOST_MOVERS ? sign : this.#movers === MOST_MOVERS + 1 ? "…" : "";
+    });
+  }
+
+  #parted(text: string): string {
+    return text.replace(PARTS, (part) => {
+      if (/^\s/u.test(part)) {
+        [this.#length, this.#shaped] = [0, false];
+        return part;
+      }
+      const before = this.#length;
+      const cut = this.#shaped && before > MOST_JOINED;
+      this.#length += part.length;
+      this.#shaped ||= SHAPED.test(part);
+      if (!this.#shaped || this.#length <= MOST_JOINED) return part;
+      // No half of a sign stays behind.
+      return cut ? "" : `${part.slice(0, Math.max(MOST_JOINED - before, 0)).replace(/[\ud800-\udbff]$/, "")}…`;
     });
   }
 }

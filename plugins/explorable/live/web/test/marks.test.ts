@@ -6,13 +6,16 @@ const longest = (text: string): number => Math.max(0, ...(text.match(/[\p{M}\p{C
 
 describe("a text", () => {
   test.each([
-    ["accents", "a\u0300\u0316".repeat(20_000)],
+    ["accents", `${"a\u0300\u0316".repeat(300)} `.repeat(60)],
     ["Vietnamese, in parts", "Vi\u0065\u0323\u0302t Nam ".repeat(1000)],
     ["Thai", "น้ำใจ กำลัง ทำ ".repeat(1000)],
     ["Devanagari", "क्षत्रिय संस्कृत ".repeat(1000)],
     ["Myanmar", "မြန်မာ သတ္တ ဗုဒ္ဓ ".repeat(1000)],
     ["Hebrew with points", "בְּרֵאשִׁית בָּרָא ".repeat(1000)],
-    ["emoji", "👩🏽‍👩🏽‍👧🏽‍👦🏽🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}".repeat(1000)],
+    ["emoji", "👩🏽‍👩🏽‍👧🏽‍👦🏽🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} ".repeat(1000)],
+    ["Chinese without a blank", "訓練的鐵律，".repeat(20_000)],
+    ["letters and digits without a blank", "QWxhZGRpbjpvcGVuIHNlc2FtZQ".repeat(20_000)],
+    ["bars that are drawn of blocks", "████▌░░ ".repeat(3) + "█".repeat(5000)],
     ["forty marks on a letter", `Z${"\u0300".repeat(40)}algo`],
     ["nothing", ""],
   ])("of %s stays as it is", (_, text) => {
@@ -36,9 +39,21 @@ describe("a text", () => {
   });
 
   test.each([["Thai", "ก\u0e33"], ["Myanmar", "\u1000\u103b"], ["flags", "🏴\u{e0067}"]])("has a bounded number of signs that move others, of %s", (_, pair) => {
-    expect(bounded(pair.repeat(10_000))).toBe(pair.repeat(10_000));
-    expect(bounded(pair.repeat(49_000)).split([...pair].at(-1) ?? "").length).toBe(10_001);
+    const words = (times: number): string => `${pair.repeat(100)} `.repeat(times / 100);
+    expect(bounded(words(10_000))).toBe(words(10_000));
+    expect(bounded(words(49_000)).split([...pair].at(-1) ?? "").length).toBe(10_001);
   });
+
+  test.each([["a picture without end", "\u2764\ufe0f\u200d"], ["N'Ko", "\u07ca\u07df"], ["Arabic", "\u0627\u0628"], ["Arabic and digits", "\u06271"], ["keycaps", "1\ufe0f\u20e3"]])(
+    "has at most a thousand characters without a blank of %s",
+    (_, sign) => {
+      const text = bounded(`x ${sign.repeat(33_000)} y`);
+      expect([text.length <= 1010, text.includes("…"), text.at(-1)]).toEqual([true, true, "y"]);
+      const pieces = new Pieces();
+      const whole = Array.from({ length: 3000 }, () => pieces.bounded(sign)).join("");
+      expect(whole.length).toBeLessThanOrEqual(1001);
+    },
+  );
 
   test("takes a time that the length bounds", () => {
     const started = performance.now();
