@@ -19,7 +19,8 @@ const MOST_MOVERS = 10_000;
 const MOST_JOINED = 1000;
 const PARTS = /\s+|\S+/gu;
 /** Letters of scripts that are joined, and signs of which pictures are made: all but ASCII, and what is set sign by sign. */
-const SHAPED = /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])[^\x00-\x7f]|[\u200d\ufe0f\u20e3]/u;
+const SHAPED =
+  /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])\P{ASCII}|\u200d|\ufe0f|\u20e3/u;
 
 /** The text, with "…" for what is too much. */
 export function bounded(text: string): string {
