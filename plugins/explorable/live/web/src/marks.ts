@@ -18,9 +18,9 @@ const MOST_MOVERS = 10_000;
 /** Characters without a blank between; of more, with one that a browser shapes by what stands beside it, the rest is left out. */
 const MOST_JOINED = 1000;
 const PARTS = /\s+|\S+/gu;
-/** Letters of scripts that are joined, and signs of which pictures are made: all but ASCII, and what is set sign by sign. */
+/** Letters of scripts that are joined, and signs of which pictures are made: all but what is set sign by sign. */
 const SHAPED =
-  /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])\P{ASCII}|\u200d|\ufe0f|\u20e3/u;
+  /(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])\P{ASCII}|\u200d|\ufe0f|\u20e3/u;
 
 /** The text, with "…" for what is too much. */
 export function bounded(text: string): string {

@@ -15,6 +15,7 @@ describe("a text", () => {
     ["emoji", "👩🏽‍👩🏽‍👧🏽‍👦🏽🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} ".repeat(1000)],
     ["Chinese without a blank", "訓練的鐵律，".repeat(20_000)],
     ["letters and digits without a blank", "QWxhZGRpbjpvcGVuIHNlc2FtZQ".repeat(20_000)],
+    ["Latin, Greek and Cyrillic without a blank", "déjàvuΑθήναМосква".repeat(2000)],
     ["bars that are drawn of blocks", "████▌░░ ".repeat(3) + "█".repeat(5000)],
     ["forty marks on a letter", `Z${"\u0300".repeat(40)}algo`],
     ["nothing", ""],
