@@ -344,6 +344,22 @@ def test_files_of_dpo_count_pairs_where_the_plan_counts_sequences() -> None:
     assert '+  "train_micro_batch_size_per_gpu": 8' in diffs["DeepSpeed"]
 
 
+@pytest.mark.parametrize(("batch", "pairs"), [(8, 4), (42, 21), (3, None)])
+def test_files_for_programs_count_pairs_where_the_plan_does(batch: int, pairs: int | None) -> None:
+    text = "model_name_or_path: gpt2\nstage: dpo\npref_loss: simpo\nfinetuning_type: full\ncutoff_len: 512\n"
+    engine = json.dumps({"zero_optimization": {"stage": 3}, "bf16": {"enabled": True}})
+    given = State("plan", {**START.controls, **read([text, engine], START).controls, "gpus": 8, "batch": batch})
+    texts = exports(given)
+    assert NAMES["torchrun"] not in texts
+    assert f"No {NAMES['torchrun']}: " in texts[""]
+    assert f"--batch {batch}" in texts[NAMES["command"]]
+    if pairs is None:
+        assert NAMES["deepspeed"] not in texts
+        assert "these sequences are no whole ones" in texts[""]
+    else:
+        assert json.loads(texts[NAMES["deepspeed"]])["train_micro_batch_size_per_gpu"] == pairs
+
+
 def test_an_optimizer_that_deepspeed_makes_is_not_changed_in_the_script() -> None:
     engine = json.dumps({"zero_optimization": {"stage": 2}, "optimizer": {"type": "AdamW"}}, indent=2)
     both = ["model_name_or_path: gpt2\nfinetuning_type: full\noptim: adamw_torch\n", engine]

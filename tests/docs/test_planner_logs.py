@@ -117,7 +117,7 @@ def test_a_cut_torchtitan_log_trains_everything_and_what_is_not_counted_may_expl
     run = "torchrun --nproc_per_node 8 train.py"
     heard = read([cut, run], START)
     assert (heard.controls["method"], heard.controls["gpus"]) == ("full", 8)
-    assert any("Cards divide: nothing" in line for line in heard.said)
+    assert heard.controls["zero"] == 3, "as torchtitan divides by default"
     given = State("run", {**START.controls, **read([TITAN.format("selective")], START).controls})
     assert "is not counted may explain some of it" in ACT.compute(given).tables["measured"].caption
     plain = State("run", {**START.controls, **read([TITAN.format("full")], START).controls})
@@ -135,7 +135,7 @@ def test_reserved_memory_is_compared_and_what_a_log_says_explains_nothing(recomp
     assert low < float(row["c"]) < high
     assert (row["b"], row["e"]) == ("70.88", "above")
     titles = [row["a"] for row in tables["differences"].rows]
-    assert not any("checkpointing" in title for title in titles)
+    assert not any("checkpointing" in title.lower() for title in titles)
     assert "Samples four times as long" in titles, "a log that leaves them open"
 
 

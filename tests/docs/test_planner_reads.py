@@ -97,7 +97,7 @@ def test_the_reference_of_adapters_takes_time_alone() -> None:
     heard = read([PREFERENCES.format("dpo", "lora")], START)
     stood = State("plan", {**START.controls, **heard.controls})
     assert any("The reference is the model without its adapters: a forward pass more" in one for one in heard.said)
-    back = next(tip for tip in suggest(stood) if tip.title.startswith("Take back: a frozen reference"))
+    back = next(tip for tip in suggest(stood) if tip.title.startswith("Take back: the answers of a frozen reference"))
     without = State("plan", {**stood.controls, **back.controls})
     assert _weights(stood) == _weights(without)
     assert not any(tip.title.startswith("Count a frozen reference") for tip in suggest(stood))

@@ -51,7 +51,7 @@ _WITHOUT = {
 
 def told(state: live.State) -> str:
     """What is set beside the controls, in a sentence; nothing where nothing is."""
-    said = [worded(word, value) for word, value in more_of(state.controls).items() if word not in (SAID, WAS)]
+    said = [_worded(state, word, value) for word, value in more_of(state.controls).items() if word not in (SAID, WAS)]
     return f"Set beside the controls: {', '.join(said)}." if said else ""
 
 
@@ -78,7 +78,7 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
         back = {name: one for name, one in before.items() if name != word}
         change = {"more": json.dumps(rest, sort_keys=True) if rest else "", **back}
         text = _AS_BEFORE if before else _WITHOUT.get(word, "The plan is as if nothing had said it.")
-        yield live.Suggestion(f"Take back: {worded(word, value)}", text, change, _WORTH - place, GROUP)
+        yield live.Suggestion(f"Take back: {_worded(state, word, value)}", text, change, _WORTH - place, GROUP)
     if (kept := stands.get("reference")) and state.controls["method"] == "full":
         other = "fp32" if kept == "16-bit" else "16-bit"
         change = {"more": json.dumps({**more_of(state.controls), "reference": other}, sort_keys=True)}
@@ -88,6 +88,12 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
 def _before(replaced: Mapping[str, list[Any]], stands: Mapping[str, Any]) -> dict[str, Any]:
     """What a change took the place of, of all that still stands as the change has set it."""
     return {name: before for name, (before, after) in replaced.items() if stands.get(name) == after}
+
+
+def _worded(state: live.State, word: str, value: object) -> str:
+    """The same where it stands: a reference beside adapters has no weights of its own."""
+    alone = word == "reference" and state.controls["method"] != "full"
+    return "the answers of a frozen reference (DPO, KTO)" if alone else worded(word, value)
 
 
 def worded(word: str, value: object) -> str:

@@ -12,7 +12,7 @@ from explorable import live
 from ironlaw import Setup, setup
 from ironlaw.files.launch import uses_deepspeed, uses_fsdp
 
-from .choices import LEAN, is_named, more_of, require_layout, setup_of, words_of
+from .choices import LEAN, PAIRS, is_named, more_of, require_layout, setup_of, words_of
 from .left import TITLES, left, waiting
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
@@ -55,7 +55,10 @@ def exports(state: live.State) -> Mapping[str, str]:
     require_layout(state)
     # Nor is the page's own model launched for one that a text names and the page does not know.
     named = is_named(state) and "model" not in left(state)
-    found, c = dict(texts_of(_said(words_of(state)), hub=named)), setup_of(state)
+    words, c = words_of(state), setup_of(state)
+    found = dict(texts_of(_said(words), hub=named))
+    if PAIRS in more_of(state.controls):
+        found = _of_pairs(found, words)
     if not is_named(state):
         found["markdown"] = found["markdown"].replace(c.model.name, f"a model of the sizes of {c.model.name}", 1)
     data = json.loads(found["json"])
@@ -68,7 +71,7 @@ def exports(state: live.State) -> Mapping[str, str]:
         found |= {name: _LAST.sub(_LEAN, found[name]) for name in ("accelerate", "fsdp") if name in found}
     texts = {NAMES.get(name, name): text for name, text in found.items()}
     missing = [f"{NAMES['command']}: {PROGRAM[:1].lower()}{PROGRAM[1:]}"]
-    missing += [f"No {name}: {why}." for name, why in _reasons(c).items() if name not in texts]
+    missing += [f"No {name}: {why}." for name, why in _reasons(state, c).items() if name not in texts]
     if NAMES["deepspeed"] in texts:
         missing.append(f"{NAMES['deepspeed']}: {PLANNED}.")
     if NAMES["deepspeed"] in texts and c.layout.divides_gradients and not c.update.buffers:
@@ -76,11 +79,24 @@ def exports(state: live.State) -> Mapping[str, str]:
     return {**texts, "": "\n".join(missing)}
 
 
-def _reasons(c: Setup) -> Mapping[str, str]:
+def _of_pairs(found: Mapping[str, str], words: Mapping[str, Any]) -> dict[str, str]:
+    """The texts, those for programs with their batches in pairs; without them where that is no whole number."""
+    from ironlaw.files.exports import exports as texts_of
+
+    ours = {name: text for name, text in found.items() if name in ("command", "markdown", "json")}
+    if words["batch"] % 2:
+        return ours
+    theirs = texts_of(_said({**words, "batch": words["batch"] // 2}), hub=False)
+    return ours | {name: text for name, text in theirs.items() if name in ("accelerate", "deepspeed", "fsdp")}
+
+
+def _reasons(state: live.State, c: Setup) -> Mapping[str, str]:
     """Why there may be no such text, by its name."""
     fsdp, deepspeed = uses_fsdp(c), uses_deepspeed(c)
     reasons = dict.fromkeys((NAMES[name] for name in ("torchrun", "accelerate", "deepspeed", "fsdp")), NO_SETTING)
-    if c.reference:
+    if PAIRS in more_of(state.controls) and c.batch % 2:
+        reasons = dict.fromkeys(reasons, "programs count pairs, and these sequences are no whole ones")
+    if c.reference or PAIRS in more_of(state.controls):
         reasons[NAMES["torchrun"]] = "TRL has scripts of their own for DPO and KTO, `trl dpo` and `trl kto`"
     elif c.adaptation.quantization and c.adaptation.base != "fp32":
         reasons[NAMES["torchrun"]] = "TRL makes FP32 of what is not in 4 bits, and this plan keeps 16"

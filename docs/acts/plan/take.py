@@ -155,7 +155,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     measured = _measured(readings)
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
-        known = sum(1 << KNOWABLE.index(word) for word in said_words(readings))
+        words_said = {*said_words(readings), *(("checkpointing",) if _SELECTIVE in uncounted else ())}
+        known = sum(1 << KNOWABLE.index(word) for word in words_said)
         noted_too = {READ_AT: mark_of(then), **({KNOWN: known} if known else {})}
         controls["measured"] = json.dumps({**measured, **noted_too}, sort_keys=True)
         said.insert(0, measured_words(measured))

@@ -137,7 +137,13 @@ def _torchtitan(text: str) -> Reading | None:
     named = _TITAN_MODEL.findall(text)[-1:]
     reading = replace(_log(measured, _titan(text, named)), called="".join(named))
     selective = ("Its selective recomputation is not counted.",) if "Applied selective activ" in text else ()
-    return replace(reading, silent=frozenset(("weights", "compute")), missing=selective)
+    return replace(reading, silent=_silent(text), missing=selective)
+
+
+def _silent(text: str) -> frozenset[str]:
+    """Facts that torchtitan's log does not say: as it does by default."""
+    divides = _TITAN_MESH.search(text) or re.search("Applied [FH]SDP", text)
+    return frozenset(("weights", "compute", *(() if divides else ("runtime", "zero"))))
 
 
 def _titan(text: str, named: list[str]) -> Facts:
@@ -156,7 +162,8 @@ def _titan(text: str, named: list[str]) -> Facts:
         found |= {fact: sizes.get(name) or None for name, fact in {**_TITAN_GROUPS, "ep": "expert"}.items()}
         found["devices"] = math.prod(sizes.get(name) or 1 for name in ("dp_replicate", "dp_shard", *_TITAN_GROUPS))
         found |= {"runtime": "fsdp", "zero": 3} if sizes.get("dp_shard", 1) > 1 else {}
-    if re.search("Applied [FH]SDP", text):
+    # Where it does not say how it divides, it does so over all devices.
+    if not meshes or re.search("Applied [FH]SDP", text):
         found |= {"runtime": "fsdp", "zero": 3}
     if cards := _TITAN_CARD.findall(text):
         found["gpu"] = by_driver(cards[-1])

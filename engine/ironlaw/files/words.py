@@ -334,7 +334,8 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
         return None
     apart = "; two more, of mismatched examples, are not" if facts.stage == "kto" else ""
     if not _everything(facts):
-        assumed.append(f"The reference is the model without its adapters: a forward pass more is counted{apart}.")
+        told = f"a forward pass more is counted, as long as its own{apart}"
+        assumed.append(f"The reference is the model without its adapters: {told}.")
         return "16-bit"
     short = facts.unprepared or facts.runtime == "deepspeed" or facts.weights in ("bf16", "fp16")
     kept = "16-bit" if short and facts.compute != "fp32" else "fp32"
