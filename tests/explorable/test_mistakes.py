@@ -537,7 +537,7 @@ def build_all(folder: Path) -> list[str]:
     made = document("gpt2-nano-fp32-adam")
     files = {
         "mkdocs.yml": CONFIG,
-        "theme/main.html": "{{ page.content }}",
+        "theme/main.html": '<!doctype html><head><meta charset="utf-8"></head>{{ page.content }}',
         "results/smoke/" + file_name(made): json.dumps(made),
         "docs/index.md": "# Home\n",
         "docs/claims/index.md": "# Claims\n",
