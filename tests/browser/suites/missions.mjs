@@ -39,7 +39,7 @@ const PLAYS = {
     told: /1\.00 times as fast.*You said 2/,
     moves: [slide("workers", 2), choice("format", "JPEG 640 x 640")],
     reflection: "pole",
-    answers: { "The longest pole": "GPU", "Twice the devices": "somewhat" },
+    answers: { "The longest pole": "GPU", "“GPUs” doubled": "somewhat" },
   },
   "cloud 2": {
     page: "missions/cloud-race/",
@@ -47,7 +47,7 @@ const PLAYS = {
     told: /1\.\d+ times as fast.*You said 2/,
     moves: [slide("devices", 6), choice("every", "800"), slide("workers", -2)],
     reflection: "pole",
-    answers: { "The longest pole": "GPUs", "Twice the devices": "much faster" },
+    answers: { "The longest pole": "GPUs", "“GPUs” doubled": "much faster" },
   },
   "mobile 2": {
     page: "missions/mobile-race/",
@@ -55,7 +55,7 @@ const PLAYS = {
     told: /1\.28 times as fast.*You said 1\.5/,
     moves: [slide("workers", -1), slide("devices", 1), choice("augmentation", "Brightness"), choice("numbers", "FP16")],
     reflection: "pole",
-    answers: { "The longest pole": "GPU", "Twice the devices": "hardly faster" },
+    answers: { "The longest pole": "GPU", "“GPU cores” doubled": "hardly faster" },
   },
   "tiny 2": {
     page: "missions/tiny-race/",
@@ -63,7 +63,7 @@ const PLAYS = {
     told: /1\.\d+ times as fast.*You said 1/,
     moves: [slide("workers", 1), slide("devices", 1), choice("augmentation", "Noise"), choice("windows", "8")],
     reflection: "pole",
-    answers: { "The longest pole": "Core", "Twice the devices": "twice as fast" },
+    answers: { "The longest pole": "Core", "“Ears that learn” doubled": "twice as fast" },
   },
   "edge 3": {
     page: "missions/edge-wall/",
