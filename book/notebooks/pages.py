@@ -92,7 +92,7 @@ def _code(document: Mapping[str, Any]) -> Iterator[tuple[int, int, Mapping[str, 
 
 def _fence(source: str) -> str:
     """Backticks in a row, more than any line of the source begins with."""
-    return "`" * max(3, *(len(found[0].strip()) + 1 for found in _BACKTICKS.finditer(source)), 3)
+    return "`" * max((len(found[0].strip()) + 1 for found in _BACKTICKS.finditer(source)), default=3)
 
 
 def _snippet(source: str, number: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import accelerator
-from ironlaw.files import Reading, parts
+from ironlaw.files import Facts, parts
 from ironlaw.files.diffs import edited, unified
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import joined, makes_optimizer, sequences
@@ -39,8 +39,8 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     found.sort(key=lambda part: part[1].kind not in (*KINDS, "command"))
     words = words_of(state)
     stood = live.State(state.context, {**state.controls, **read(texts, state).controls})
-    changed = _changed(stood, state, [reading for _, reading in found])
-    each = sequences(joined(reading for _, reading in found).facts)
+    facts, own_optimizer = joined(reading for _, reading in found).facts, makes_optimizer(one for _, one in found)
+    changed, each = _changed(stood, state, facts), sequences(facts)
     given = {"model": words["model"], "gpu": words["gpu"]}
     said = [words_of_files([reading], given).words for _, reading in found]
     written: set[str] = set()
@@ -48,7 +48,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     for (text, reading), own in zip(found, said, strict=True):
         others = {word for other in said if other is not own for word in other}
         mine = {word: value for word, value in changed.items() if word in own or word not in (*others, *written)}
-        if makes_optimizer(one for _, one in found) and reading.kind != "DeepSpeed":
+        if own_optimizer and reading.kind != "DeepSpeed":
             mine = {word: value for word, value in mine.items() if word not in ("optimizer", "update")}
         after, done = _written(text, _of_examples(mine, each // sequences(reading.facts)), str(words["gpu"]))
         written |= done
@@ -59,9 +59,9 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
     return {**diffs, **({UNSAID: "\n".join(told)} if told else {})}
 
 
-def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) -> dict[str, Any]:
+def _changed(stood: live.State, state: live.State, facts: Facts) -> dict[str, Any]:
     """The words of the plan that are not as files alone leave them."""
-    now, before, facts = words_of(state), words_of(stood), joined(readings).facts
+    now, before = words_of(state), words_of(stood)
     if facts.micro_batch and not facts.accumulate and not facts.global_batch and "accumulate" in before:
         before["accumulate"] = 1  # as programs have it that are not told
     if "reference" in before:
@@ -73,10 +73,11 @@ def _changed(stood: live.State, state: live.State, readings: Iterable[Reading]) 
 
 def _of_examples(changed: Mapping[str, Any], each: int) -> Mapping[str, Any]:
     """Words for a file that does not say of how many sequences its examples are."""
-    batch = changed.get("batch") or 0
-    if each == 1 or batch % each:
-        return {word: value for word, value in changed.items() if each == 1 or word != "batch"}
-    return {**changed, **({"batch": batch // each} if batch else {})}
+    batch = changed.get("batch")
+    if each == 1 or batch is None:
+        return changed
+    rest = {word: value for word, value in changed.items() if word != "batch"}
+    return rest if batch % each else {**rest, "batch": batch // each}
 
 
 def _written(text: str, changed: Mapping[str, Any], gpu: str) -> tuple[str, set[str]]:

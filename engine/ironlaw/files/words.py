@@ -339,7 +339,7 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
         return "16-bit"
     short = facts.unprepared or facts.runtime == "deepspeed" or facts.weights in ("bf16", "fp16")
     kept = "16-bit" if short and facts.compute != "fp32" else "fp32"
-    named = {"16-bit": "16 bits"}.get(kept, "FP32")
+    named = "FP32" if kept == "fp32" else "16 bits"
     assumed.append(f"A frozen reference model in {named} is counted, and its forward pass{apart}.")
     return kept
 
