@@ -18,6 +18,8 @@ _WORTH = -10_000.0
 """Behind all changes that help."""
 _TOLD = {
     "cp": "{} cards share a sequence (context parallel)",
+    "ep": "{} cards share the experts (expert parallel)",
+    "imbalance": "{} times the mean of the tokens on the fullest of these cards",
     "reference": "a frozen reference (DPO, KTO) in {}",
     "update": "an update of the kind {}",
     "eval_batch": "evaluation with {} sequences at a time",

@@ -56,10 +56,12 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 """Devices on which nobody trains a language model with PyTorch."""
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
-    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "offload",
-    "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference",
+    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "ep",
+    "imbalance", "offload", "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
+MOST_IMBALANCE = 100_000
+"""The largest `imbalance` that the command line takes."""
 _SWITCHES = ("dora", "double_quantization", "keep_logits", "eval_logits")
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
@@ -190,6 +192,8 @@ def _is_amount(word: str, value: object) -> bool:
         return isinstance(value, int | float) and 0 <= value < 1
     if isinstance(value, bool):
         return word in _SWITCHES
+    if word == "imbalance":
+        return isinstance(value, int | float) and 1 <= value <= MOST_IMBALANCE
     return isinstance(value, int) and value >= (0 if word.startswith("eval") else 1)
 
 

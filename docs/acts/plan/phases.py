@@ -35,6 +35,7 @@ STATES = ("optimizer states", "gradients", "weights")
 WHY = {
     "dp": "several cards",
     "cp": "several cards",
+    "ep": "several cards",
     "tp": "several cards",
     "pp": "several cards",
     "execution": "torch.compile",

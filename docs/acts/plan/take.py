@@ -79,7 +79,7 @@ _SELECTIVE = "selective activation checkpointing"
 """What torchtitan says as it begins: it keeps other tensors than Megatron's way of that name."""
 _CALLED = {"accumulate": "gradient accumulation", "zero": "what cards divide"}
 """Facts of which the name says little."""
-_ALONE = {"cp": 1}
+_ALONE = {"cp": 1, "ep": 1}
 """Words that say nothing, and what they are then."""
 TEXT_ALONE = "Counted of config.json: the language model; the part for images or sound that it describes too is not."
 """Said of a model of which the engine knows a part."""

@@ -17,6 +17,7 @@ from ironlaw.answers.changes import (
     allowed,
     changes,
     context,
+    experts,
     more_context,
     more_devices,
     more_tensor,
@@ -283,7 +284,8 @@ def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, li
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
     plain += filter(accept, _leaner_kernels(c))
-    found = yield from _each(trial, (*plain, *filter(accept, (*tensor(c), *pipeline(c), *context(c), *adapters(c)))))
+    divided = (*tensor(c), *pipeline(c), *context(c), *experts(c))
+    found = yield from _each(trial, (*plain, *filter(accept, (*divided, *adapters(c)))))
     for knob in SCALES:
         found += yield from _each(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):

@@ -46,9 +46,25 @@ def _layers(c: Setup) -> Iterator[str]:
             "takes a window as a mask, for which it keeps more. FLOPs count every pair, times only those in the window."
         )
     if any(isinstance(k.feed_forward, Experts) for k in kinds):
-        yield "Experts get equally many tokens; their products run in one launch a matrix."
+        yield from _experts(c)
         if c.precision.autocast:
             yield "Autocast does not reach the experts' products: they run in the fp32 of the weights."
+
+
+def _experts(c: Setup) -> Iterator[str]:
+    """How tokens are spread over experts, and these over devices."""
+    ways = c.layout.expert
+    if ways == 1:
+        yield "Experts get equally many tokens; their products run in one launch a matrix."
+        return
+    part = next(k.feed_forward for k, _ in c.stages[0].model.kinds if isinstance(k.feed_forward, Experts))
+    yield (
+        f"{ways} devices share the experts, {part.held} each. Their tokens go to them and come back by all-to-all "
+        "exchanges that nothing hides, as torchtitan sends them, without padding."
+    )
+    fullest = part.taken / part.chosen
+    rounded = ", rounded up to whole experts a token" if fullest != c.layout.imbalance else ""
+    yield f"The fullest of them gets {fullest:g} times the mean of the tokens{rounded}."
 
 
 def _dropped(c: Setup) -> Iterator[str]:

@@ -27,6 +27,8 @@ TENSOR_TIMES = (2, 4, 8)
 """Times as many devices that share a matrix, as are tried: more of them than a machine's hardly anybody lets share."""
 PIPELINE_TIMES = (2, 4, 8, 16)
 """Times as many stages of a pipeline, as are tried."""
+EXPERT_TIMES = (2, 4, 8, 16, 32, 64)
+"""Times as many devices that share the experts, as are tried."""
 CONTEXT_TIMES = (2, 4, 8, 16)
 """Times as many devices that share a sequence, as are tried."""
 SHORTEST_SHARE: Count = 4096
@@ -247,6 +249,17 @@ def context(c: Setup) -> tuple[Change, ...]:
     """Long sequences divided among more of the devices that are there, with as many of them a step as before."""
     long = (times for times in CONTEXT_TIMES if c.own_sequence >= times * SHORTEST_SHARE)
     return _shared(c, "cp", c.layout.context, long, "Divide every sequence among {} devices (context parallelism)")
+
+
+def experts(c: Setup) -> tuple[Change, ...]:
+    """The experts of every layer divided among more of the devices that are there."""
+    twice = (c.layout.expert * times for times in EXPERT_TIMES)
+    every = (
+        Change(f"--ep {ways}", {"ep": ways}, f"Divide the experts among {ways} devices (expert parallelism)")
+        for ways in twice
+        if not all(layer.dense for layer, _ in c.model.kinds) and c.layout.peers % ways == 0
+    )
+    return tuple(change for change in every if allowed(change.apply(c)))
 
 
 def _shared(c: Setup, word: str, ways: Count, several: Iterable[Count], title: str) -> tuple[Change, ...]:

@@ -159,6 +159,8 @@ def _time(c: Setup) -> Iterator[Line]:
         yield Line("tensor parallelism", "collectives that the next kernel waits for", time.tensor)
         if c.layout.context > 1:
             yield Line("context parallelism", "keys and values that attention waits for", time.context)
+        if c.layout.expert > 1:
+            yield Line("expert parallelism", "tokens on their way to their experts and back", time.expert)
         yield Line("pipeline parallelism", "sends between stages", time.pipeline)
         yield Line("data parallelism", "collectives that nothing hides", time.data)
     if time.offload:

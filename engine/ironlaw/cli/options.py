@@ -261,6 +261,12 @@ PARALLEL = (
     Option("--tp", whole(1, 100_000), "devices that share every matrix (1)"),
     Option("--pp", whole(1, 100_000), "pipeline stages (1)"),
     Option("--cp", whole(1, 100_000), "devices that share every sequence (1)"),
+    Option("--ep", whole(1, 100_000), "devices that share the experts (1)"),
+    Option(
+        "--imbalance",
+        decimal("a number from 1 to 100000", lambda share: 1 <= share <= 1e5),
+        "tokens of the fullest of these over their mean (1)",
+    ),
     Option("--sequence-parallel", None, "divide norms and residuals along the sequence"),
     Option("--zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
     Option("--micro-batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),

@@ -17,7 +17,8 @@ from ironlaw.numerics.precision import precision
 _PLACES = {
     "adapter_format": ("adaptation", "adapters"), "attention": ("attention", "kernel"),
     "base_format": ("adaptation", "base"), "batch": ("data", "batch"), "cp": ("layout", "context"),
-    "dp": ("layout", "data"), "eval_batch": ("evaluation", "batch"), "execution": ("framework", "execution"),
+    "dp": ("layout", "data"), "ep": ("layout", "expert"), "eval_batch": ("evaluation", "batch"),
+    "execution": ("framework", "execution"),
     "keep_logits": ("loss", "kept"), "offload": ("update", "offload"), "offload_sizes": ("update", "buffers"),
     "optimizer_in_backward": ("update", "in_backward"), "overlap": ("layout", "overlap"),
     "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),

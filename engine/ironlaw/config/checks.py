@@ -68,7 +68,7 @@ def _require_layers(c: Setup) -> None:
 
 def _require_layout(c: Setup) -> None:
     layout = c.layout
-    for what in ("tensor", "pipeline", "context"):
+    for what in ("tensor", "pipeline", "context", "expert"):
         if c.reference and (ways := getattr(layout, what)) > 1:
             raise EngineError("reference", c.reference.name, ("none",), {what: ways})
     if layout.sequence_parallel and layout.tensor == 1:
@@ -81,6 +81,8 @@ def _require_layout(c: Setup) -> None:
         raise EngineError("interleave", layout.interleave, (1, Instead("schedule", "1f1b")), {"schedule": "gpipe"})
     if layout.context > 1:
         _require_context(c)
+    if layout.expert > 1:
+        _require_experts(c)
     if c.cluster and layout.tensor > 1:
         _require_tensor(c.model, layout.tensor, c.cluster.node_size)
     _ = c.stages  # what the model cannot be divided into
@@ -101,6 +103,22 @@ def _require_context(c: Setup) -> None:
         raise EngineError("logits", c.loss.logits, ("16-bit", "fp32"), context)
     if because := unshared(c.model):
         raise EngineError("context", c.layout.context, (1,), {"model": c.model.name}, because)
+
+
+def _require_experts(c: Setup) -> None:
+    """Refuse what is not known of devices that share experts."""
+    layout = c.layout
+    if layout.peers % layout.expert:
+        beside = {"data": layout.data} | ({"context": layout.context} if layout.context > 1 else {})
+        ways = tuple(other for other in range(1, layout.peers + 1) if layout.peers % other == 0)
+        raise EngineError("expert", layout.expert, ways, beside)
+    if not c.adaptation.everything:
+        raise EngineError("expert", layout.expert, (1,), because="where parts of a model are trained")
+    for what, value, only in (("runtime", c.framework.runtime, "none"), ("offload", c.update.offload, "none")):
+        if value != only:
+            raise EngineError(what, value, (only,), {"expert": layout.expert})
+    if c.update.buffers:
+        raise EngineError("offload_sizes", c.update.buffers.name, ("none",), {"expert": layout.expert})
 
 
 def unshared(model: Transformer) -> str:

@@ -1,16 +1,18 @@
-"""Layouts: how a job's devices divide a model: data, tensor, pipeline and context parallelism, ZeRO."""
+"""Layouts: how a job's devices divide a model: data, tensor, pipeline, context and expert parallelism, ZeRO."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import gcd
+from math import ceil, gcd
 
+from ironlaw.core.arrays import require_number
 from ironlaw.core.errors import EngineError, Instead, settle_fields, whole_number
-from ironlaw.core.units import Count
+from ironlaw.core.units import Count, Ratio
+from ironlaw.models.layers import Experts, Layer
 from ironlaw.models.transformer import Transformer
 
-_COUNTS = dict.fromkeys(("data", "tensor", "pipeline", "context", "micro_batches", "interleave"), 1)
+_COUNTS = dict.fromkeys(("data", "tensor", "pipeline", "context", "expert", "micro_batches", "interleave"), 1)
 _NAMES = {"schedule": ("gpipe", "1f1b")}
 _SWITCHES = ("sequence_parallel", "balanced", "overlap", "overlap_tensor")
 
@@ -33,6 +35,8 @@ class Layout:
         overlap: Whether data parallelism's collectives run beside the work where they can.
         overlap_tensor: Whether tensor parallelism's collectives run beside the work, piece by piece.
         context: Devices that share every sequence, c.
+        expert: Devices, of those with the same other parameters, that share the experts of every layer, e.
+        imbalance: Tokens of the fullest of these devices over their mean.
     """
 
     data: Count = 1
@@ -47,9 +51,14 @@ class Layout:
     overlap: bool = True
     overlap_tensor: bool = False
     context: Count = 1
+    expert: Count = 1
+    imbalance: Ratio = 1.0
 
     def __post_init__(self) -> None:
         settle_fields(self, _COUNTS, {}, ())
+        require_number("imbalance", self.imbalance)
+        if getattr(self.imbalance, "shape", ()) or not 1 <= self.imbalance <= self.expert:
+            raise EngineError("imbalance", self.imbalance, f"from 1 to {self.expert}", {"expert": self.expert})
         object.__setattr__(self, "zero", zero_stage(self.zero))
         settle_fields(self, {}, _NAMES, _SWITCHES)
 
@@ -64,12 +73,22 @@ class Layout:
         return self.tensor * self.pipeline * self.context
 
     @property
+    def model_parallel(self) -> bool:
+        """Whether devices run different parts of a model or of a sequence, for which a script must be written."""
+        return self.together > 1 or self.expert > 1
+
+    @property
     def peers(self) -> Count:
         """Devices with the same parameters, which sum gradients and among which ZeRO divides: data times context.
 
         Source: Megatron-LM, `core/parallel_state.py`, the data-parallel group with context parallelism.
         """
         return self.data * self.context
+
+    @property
+    def expert_peers(self) -> Count:
+        """Devices with the same experts, among which ZeRO divides these."""
+        return max(self.peers // self.expert, 1)
 
     @property
     def divides_weights(self) -> bool:
@@ -121,6 +140,32 @@ def tensor_shard(model: Transformer, ways: Count) -> Transformer:
         vocab=-(-model.vocab // ways),
         runs=tuple((layer.divided(ways), count) for layer, count in model.runs),
     )
+
+
+@lru_cache(maxsize=256)
+def expert_shard(model: Transformer, ways: Count, imbalance: Ratio = 1.0) -> Transformer:
+    """What one of `ways` devices that share the experts holds: the fullest of them, as it gets most tokens.
+
+    Its pairs of a token and an expert are rounded up to whole ones per token.
+
+    Raises:
+        EngineError: A model without experts, or a number of them that `ways` does not divide.
+    """
+    if ways == 1:
+        return model
+    parts = [layer.feed_forward for layer, _ in model.kinds if isinstance(layer.feed_forward, Experts)]
+    fewest = gcd(*(part.count for part in parts))
+    if not parts or fewest % ways:
+        allowed = tuple(other for other in range(1, fewest + 1) if fewest % other == 0) or (1,)
+        raise EngineError("expert", ways, allowed, {"model": model.name}, f"which has {fewest or 'no'} experts a layer")
+
+    def shared(layer: Layer) -> Layer:
+        part = layer.feed_forward
+        if not isinstance(part, Experts):
+            return layer
+        return replace(layer, feed_forward=replace(part, ways=ways, taken=ceil(part.chosen * imbalance)))
+
+    return replace(model, runs=tuple((shared(layer), count) for layer, count in model.runs))
 
 
 @lru_cache(maxsize=256)
@@ -191,7 +236,7 @@ def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
     Raises:
         EngineError: More stages than blocks, or an interleaving that blocks or micro-batches cannot have.
     """
-    shard, p = tensor_shard(model, layout.tensor), layout.pipeline
+    shard, p = expert_shard(tensor_shard(model, layout.tensor), layout.expert, layout.imbalance), layout.pipeline
     # Balanced stages have equally many slots; embedding and head take one slot of the first and of the last stage.
     slots = model.layers + 2 * layout.balanced
     blocks = f"which has {model.layers} blocks"

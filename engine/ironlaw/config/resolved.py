@@ -217,6 +217,8 @@ class Setup:
             tensor=1,
             pipeline=1,
             context=1,
+            expert=1,
+            imbalance=1.0,
             sequence_parallel=False,
             zero=0,
             interleave=1,

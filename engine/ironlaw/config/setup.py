@@ -78,6 +78,8 @@ def setup(
     overlap: bool = True,
     overlap_tensor: bool = False,
     cp: Count = 1,
+    ep: Count = 1,
+    imbalance: Ratio = 1.0,
     node_size: Count = 8,
     link: str | None = None,
     network: str = DEFAULT_NETWORK,
@@ -144,6 +146,8 @@ def setup(
         overlap: Whether data parallelism's collectives run beside the work.
         overlap_tensor: Whether tensor parallelism's do.
         cp: Devices that share every sequence.
+        ep: Devices that share the experts, of those that would divide by ZeRO.
+        imbalance: Tokens of the fullest of these devices over their mean.
         node_size: Devices per node.
         link: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
@@ -193,6 +197,8 @@ def setup(
         overlap=overlap,
         overlap_tensor=overlap_tensor,
         context=cp,
+        expert=ep,
+        imbalance=imbalance,
     )
     c = Setup(
         model=transformer,

@@ -13,8 +13,8 @@ Made = TypeVar("Made")
 Kind = TypeVar("Kind")
 
 WRITTEN = {
-    "data": "dp", "tensor": "tp", "pipeline": "pp", "context": "cp", "accelerator": "gpu", "chunks": "loss",
-    "rank": "lora_rank",
+    "data": "dp", "tensor": "tp", "pipeline": "pp", "context": "cp", "expert": "ep", "accelerator": "gpu",
+    "chunks": "loss", "rank": "lora_rank",
 }  # fmt: skip
 """The name that a part of a setup has for something, and the name that the caller has for it."""
 

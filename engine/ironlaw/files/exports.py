@@ -104,7 +104,7 @@ def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     start = [f"--nproc-per-node {each}"]
     if machines > 1:
         start = [f"--nnodes {machines}", *start, f"--rdzv-backend c10d --rdzv-endpoint {FIRST}:29500 --rdzv-id plan"]
-    if c.framework.by_hand or c.layout.together > 1:
+    if c.framework.by_hand or c.layout.model_parallel:
         settings, script = launch.megatron(c), MEGATRON
     else:
         settings, script = trainer, TRL

@@ -80,7 +80,7 @@ def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
     optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
-    elsewhere = c.framework.by_hand or c.layout.together > 1 or c.update.in_backward or c.reference
+    elsewhere = c.framework.by_hand or c.layout.model_parallel or c.update.in_backward or c.reference
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
@@ -229,7 +229,7 @@ def deepspeed(c: Setup) -> Settings | None:
     plain = c.precision.master is None if c.adaptation.has_adapters else c.precision.name in own
     alone = c.layout.peers == 1 and c.precision.name in OF_DEEPSPEED
     divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
-    if not plain or not divided or not _keeps_its_formats(c) or c.layout.together > 1:
+    if not plain or not divided or not _keeps_its_formats(c) or c.layout.model_parallel:
         return None
     if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
         return None  # at these stages its buffers are counted, and they are not those of the setup
@@ -262,7 +262,7 @@ def accelerate(c: Setup) -> Settings | None:
 
     Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
     """
-    if c.layout.together > 1 or not _keeps_its_formats(c):
+    if c.layout.model_parallel or not _keeps_its_formats(c):
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
     autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")

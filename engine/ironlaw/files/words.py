@@ -9,6 +9,7 @@ from typing import Any
 
 from ironlaw.config.checks import unshared
 from ironlaw.config.choices import Buffers
+from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import UNREAD, Facts, Format, Reading
@@ -113,6 +114,11 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
         assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
         facts = replace(facts, context=None)
+    if (facts.expert or 1) > 1 and (why := _unshared_experts(facts, words, model)):
+        assumed.append(
+            f"Expert parallelism over {facts.expert} devices is not counted {why}: the answer is without it."
+        )
+        facts = replace(facts, expert=None)
     words |= _division(facts, {**facts.said(), **given}, assumed)
     words |= _offload(facts, model, {**words, **given})
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
@@ -362,6 +368,11 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
     if facts.global_batch is not None and accumulate is None:
         accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
     found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
+    if (facts.expert or 1) > 1:
+        if (replicas or 1) * context % (facts.expert or 1):
+            assumed.append(f"No file says which {facts.expert} devices share the experts: the answer is without it.")
+        else:
+            found["ep"] = facts.expert
     # A pipeline's passes are its micro-batches; without one they accumulate.
     found["micro_batches" if pipeline > 1 else "accumulate"] = accumulate
     if (replicas or 1) * context > 1:
@@ -417,13 +428,24 @@ def _replicas(devices: int | None, together: int) -> int | None:
     return devices if devices is None else devices // together
 
 
+def _unshared_experts(facts: Facts, words: Mapping[str, Any], model: Any) -> str:
+    """Why devices cannot share a model's experts here; empty where they can."""
+    if not _everything(facts):
+        return "where parts of a model are trained"
+    if facts.runtime == "deepspeed":
+        return "with DeepSpeed"
+    if words.get("reference"):
+        return "beside a reference"
+    try:
+        _ = model and expert_shard(_model(model), facts.expert or 1)
+    except EngineError as error:
+        return f"for a model {error.because}"
+    return ""
+
+
 def _not_counted(facts: Facts) -> list[str]:
     """What the engine does not count of how a job is divided, a sentence each."""
-    found = [
-        f"{what} over {value} devices is not counted: the answer is for one."
-        for what, value in (("Expert parallelism", facts.expert),)
-        if (value or 1) > 1
-    ]
+    found: list[str] = []
     if facts.runtime != "deepspeed":
         if facts.offload_parameters:
             found.append("Parameters are counted on the device: those in host memory come and go.")

@@ -14,11 +14,14 @@ from ironlaw.core.sizes import NOTHING, Size, as_size
 from ironlaw.core.units import Bytes, Count
 from ironlaw.numerics.dtypes import DType
 
-# A "chain" is several operations without products that a compiler runs as one kernel (`ironlaw.graph.partitioner`).
+# A "chain" is several operations without products that a compiler runs as one kernel (`ironlaw.graph.partitioner`); a
+# "send" is a collective, timed by `ironlaw.parallel.job`.
 Kind = Literal[
     "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "view", "copy", "reduce",
-    "loss", "chain",
+    "loss", "chain", "send",
 ]  # fmt: skip
+DISPATCH = "mlp.dispatched"
+"""The operation that sends tokens to the devices of their experts."""
 Component = Literal["activations", "casts", "logits"]
 Region = Literal["", "attention"]
 

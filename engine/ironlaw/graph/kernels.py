@@ -26,6 +26,8 @@ Phase = Literal["forward", "recompute", "backward", "optimizer"]
 PRODUCTS = ("matmul", "attention")
 """Kinds of operations that multiply matrices."""
 
+NO_KERNEL = ("view", "send")
+"""Operations without a kernel of the device's own work."""
 FLOPS_PER_ELEMENT = {
     "norm": 8,
     "softmax": 5,
@@ -109,7 +111,7 @@ def forward_kernels(
     for op in section.ops:
         if op.kind in PRODUCTS:
             yield from _products_forward(op, section.count, phase)
-        elif not fused and op.kind != "view":
+        elif not fused and op.kind not in NO_KERNEL:
             yield Kernel(op.name, phase, "memory", _arithmetic(op), _forward_bytes(op), count=section.count)
     if fused:
         for chain in _chains(section, by_hand):
@@ -128,7 +130,7 @@ def backward_kernels(section: Section, *, fused: bool, by_hand: bool = False) ->
             yield from _products_backward(op, count)
         elif op.kind == "view":  # gradients of the parts are joined
             yield Kernel(f"{op.name}.gradient", "backward", "memory", NOTHING, 2 * op.inputs[0].byte_size, count=count)
-        elif not fused:
+        elif not fused and op.kind != "send":
             yield from _pointwise_backward(op, count)
     if fused:
         for chain in reversed(tuple(_chains(section, by_hand))):
@@ -315,7 +317,7 @@ class _Chain:
 
 
 def _chains(section: Section, by_hand: bool) -> Iterator[_Chain]:
-    working = [op for op in section.ops if op.kind != "view"]
+    working = [op for op in section.ops if op.kind not in NO_KERNEL]
     # The loss is one kernel in hand-fused code too: it reads the logits as they are, and keeps no probabilities.
     alone = (*PRODUCTS, *KERNELS_BY_HAND) if by_hand and section.name != "head" else PRODUCTS
     # An operation that cannot be fused is a group of one; other groups are as long as possible.

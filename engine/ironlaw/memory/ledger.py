@@ -25,7 +25,7 @@ from ironlaw.memory.fully_sharded import fully_sharded
 from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
-from ironlaw.memory.static import static_tensors, trained_parameters
+from ironlaw.memory.static import holders, static_tensors, trained_parameters
 from ironlaw.memory.tensors import EVALUATION, REFERENCE, Candidate, MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
@@ -197,7 +197,11 @@ def _working_set(c: Setup, part: Section, fate: GradientFate) -> WorkingSet:
         return working_set(part, c.gradients, fate, policy=policy)
     # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
     one = working_set(part, c.gradients, "accrue", policy=policy)
-    left = -(-one.gradients(1, 1) // c.layout.peers) if _reduced_once(c) else 0
+    if not _reduced_once(c):
+        return replace(one, gradients=NOTHING)
+    apart = sum(op.trains for op in part.ops if op.name.startswith("mlp.experts.")) if c.layout.expert > 1 else 0
+    experts = c.gradients.bytes(apart)
+    left = -(-(one.gradients(1, 1) - experts) // c.layout.peers) - (-experts // c.layout.expert_peers)
     return replace(one, gradients=as_size(left))
 
 
@@ -239,14 +243,14 @@ def _temporaries(c: Setup, stage: Stage) -> Bytes:
     """What PyTorch's optimizers themselves make."""
     if c.update.kind == "fused":
         return 0
-    share = c.layout.peers if c.layout.zero >= 1 else 1
-    shards = [(-(-p.elements // share), p.count) for p in trained_parameters(c, stage)]
+    divided = c.layout.zero >= 1
+    shards = [(-(-p.elements // (holders(c, p) if divided else 1)), p.count) for p in trained_parameters(c, stage)]
     if c.optimizer.by_matrix:
         hidden = max((p.elements for p in trained_parameters(c, stage) if is_hidden(p)), default=0)
         others = [p.elements * p.count for p in trained_parameters(c, stage) if not is_hidden(p)]
         whole = sum(others) if c.update.kind == "foreach" else max(others, default=0)
         matrix = c.gradients.bytes(hidden) + BF16.bytes(c.optimizer.loop_temporaries * hidden)
-        return max(matrix, c.states.bytes(c.optimizer.temporaries * -(-whole // share)))
+        return max(matrix, c.states.bytes(c.optimizer.temporaries * -(-whole // (c.layout.peers if divided else 1))))
     largest = max(elements for elements, _ in shards)
     if c.update.kind == "for-loop" or c.update.in_backward:
         elements = c.optimizer.loop_temporaries * largest

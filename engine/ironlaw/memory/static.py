@@ -64,9 +64,20 @@ def trained_parameters(c: Setup, stage: Stage) -> tuple[Parameter, ...]:
     return tuple(one.parameter for one in stage_held(c, stage) if one.trained)
 
 
-def trained_elements(c: Setup, stage: Stage) -> int:
-    """How many parameters of a stage are trained."""
-    return sum(p.elements * p.count for p in trained_parameters(c, stage))
+def trained_elements(c: Setup, stage: Stage, *, whole: bool = False) -> int:
+    """How many parameters of a stage are trained; if `whole`, with the experts of all devices that share these."""
+    ways = c.layout.expert if whole else 1
+    return sum(p.elements * p.count * (ways if is_expert(p.name) else 1) for p in trained_parameters(c, stage))
+
+
+def is_expert(name: str) -> bool:
+    """Whether a tensor is of the experts, which devices share apart from the others."""
+    return ".mlp.experts." in name
+
+
+def holders(c: Setup, p: Parameter) -> Count:
+    """Devices with the same parameter, among which ZeRO divides it."""
+    return c.layout.expert_peers if is_expert(p.name) else c.layout.peers
 
 
 def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
@@ -125,6 +136,8 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         sharded = layout.peers > 1 and layout.zero >= zero
         share = _share(c, p, elements) if sharded else elements
         groups = (["tensor"] if layout.tensor > 1 else []) + (_DIVIDING[layout.context > 1] if sharded else [])
+        if layout.expert > 1 and is_expert(p.name):
+            groups = ["expert", *(groups if layout.expert_peers > 1 else [])]
         return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
 
     for one in kept:
@@ -226,7 +239,7 @@ def _share(c: Setup, p: Parameter, elements: Count) -> Count:
 
     FSDP2 divides rows. An adapter may have fewer of them than there are replicas: a device then has a whole one.
     """
-    devices, rows = c.layout.peers, p.shape[0]
+    devices, rows = holders(c, p), p.shape[0]
     if c.layout.zero == 3 and not c.adaptation.everything and elements == p.elements:
         return -(-rows // devices) * (elements // rows)
     return -(-elements // devices)

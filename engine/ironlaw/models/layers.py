@@ -264,6 +264,8 @@ class Experts:
             DeepSeek V2; `mixtral`, whose weights stay fp32), `chosen-softmax` over the largest (gpt-oss), or `sigmoid`
             of each with a correction that gradients do not see (DeepSeek V3).
         renormalized: Whether the weights of the chosen are divided by their sum.
+        ways: Devices that share the experts, each with as many.
+        taken: Pairs of a token and an expert on one of these devices, per token of its own; k when 0.
     """
 
     count: Count
@@ -276,13 +278,20 @@ class Experts:
     shared_bias: bool = False
     router: Router = "softmax"
     renormalized: bool = True
+    ways: Count = 1
+    taken: Count = 0
 
     def __post_init__(self) -> None:
         names = {"activation": get_args(Activation), "router": get_args(Router)}
-        counts = {"count": 1, "chosen": 1, "width": 1, "shared": 0}
+        counts = {"count": 1, "chosen": 1, "width": 1, "shared": 0, "ways": 1, "taken": 0}
         settle_fields(self, counts, names, ("bias", "shared_gate", "shared_bias", "renormalized"))
         if self.chosen > self.count:
             raise EngineError("chosen", self.chosen, f"at most {self.count}", {"count": self.count})
+
+    @property
+    def held(self) -> Count:
+        """Experts of a device."""
+        return self.count // self.ways
 
     @property
     def shared_part(self) -> FeedForward:

@@ -392,11 +392,11 @@ def _dense(name: str, hidden: Count, part: FeedForward) -> Iterator[Parameter]:
 
 
 def _experts(hidden: Count, part: Experts) -> Iterator[Parameter]:
-    yield Parameter("mlp.experts.gate_up_proj", (part.count, 2 * part.width, hidden), "matrix")
-    yield Parameter("mlp.experts.down_proj", (part.count, hidden, part.width), "matrix")
+    yield Parameter("mlp.experts.gate_up_proj", (part.held, 2 * part.width, hidden), "matrix")
+    yield Parameter("mlp.experts.down_proj", (part.held, hidden, part.width), "matrix")
     if part.bias:
-        yield Parameter("mlp.experts.gate_up_proj_bias", (part.count, 2 * part.width), "bias")
-        yield Parameter("mlp.experts.down_proj_bias", (part.count, hidden), "bias")
+        yield Parameter("mlp.experts.gate_up_proj_bias", (part.held, 2 * part.width), "bias")
+        yield Parameter("mlp.experts.down_proj_bias", (part.held, hidden), "bias")
 
 
 @cache

@@ -82,6 +82,26 @@ def point_to_point(size: Traffic, bandwidth: BytesPerSecond, latency: Seconds = 
     return latency + size / bandwidth
 
 
+def all_to_all(size: Traffic, devices: Count, inside: Count, cluster: Cluster) -> Seconds:
+    """Seconds until each of `devices` devices has sent every other its part of `size` bytes, and itself nothing.
+
+    What goes to devices of the node and what crosses the network is sent at the same time, the latter by each device's
+    own share of the network. NCCL has no collective for it but pairs of sends, begun together, so one hop is waited
+    for. Source: NVIDIA NCCL, user guide, "Point-to-point communication".
+
+    Args:
+        size: Bytes that the fullest device sends or gets, its own part among them.
+        devices: Devices of the group.
+        inside: Those in each of its nodes.
+        cluster: The devices and their links.
+    """
+    if devices == 1:
+        return 0.0
+    within = (inside - 1) / devices * size / cluster.bandwidth(within_node=True)
+    across = (devices - inside) / devices * size / cluster.bandwidth(within_node=False)
+    return maximum(within, across) + cluster.latency(within_node=devices == inside)
+
+
 COMMUNICATION_UNITS: Count = 16
 """Multiprocessors that a collective's kernels occupy while it runs: one per channel.
 

@@ -10,6 +10,7 @@ waits for.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -20,10 +21,11 @@ from ironlaw.config.setup import as_setup
 from ironlaw.core.arrays import maximum
 from ironlaw.core.sizes import Size
 from ironlaw.core.units import Count, Ratio, Seconds, Traffic
+from ironlaw.graph.adaptation import Held
 from ironlaw.graph.operations import flops_per_token
 from ironlaw.hardware.cluster import Cluster
 from ironlaw.memory.deepspeed import BUCKET_ELEMENTS
-from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
+from ironlaw.memory.static import is_expert, stage_held, stored_bytes
 from ironlaw.models.transformer import Transformer
 from ironlaw.parallel import collectives, model_parallel
 from ironlaw.parallel.collectives import group_all_reduce
@@ -42,6 +44,7 @@ class JobTime(Achieved):
         tensor: Tensor parallelism's collectives.
         context: Context parallelism's sends that nothing hides, and what hidden ones cost the work.
         pipeline: Sends between stages.
+        expert: Sending tokens to the devices of their experts, and back.
         data: Data parallelism's and ZeRO's collectives that nothing hides, the copies into and out of their buffers,
             and what hidden collectives cost the work.
         hidden: Communication that runs beside compute (not part of the total).
@@ -59,11 +62,12 @@ class JobTime(Achieved):
     offload: Seconds
     device_bound_by: str
     context: Seconds = 0.0
+    expert: Seconds = 0.0
 
     @property
     def communication(self) -> Seconds:
         """Communication that the step waits for."""
-        return self.tensor + self.pipeline + self.data + self.context
+        return self.tensor + self.pipeline + self.data + self.context + self.expert
 
     @property
     def total(self) -> Seconds:
@@ -125,13 +129,14 @@ class JobPlan:
         tensor = m * (exposed + collectives.contention(sent_tensor - exposed, units))
         around, waited = _context_seconds(c, plans[slowest])
         context = m * (waited + collectives.contention(around - waited, units))
+        expert = m * _expert_seconds(c, plans[slowest])
         sent, exposed = _data_seconds(c, stage, step, busy)
         hidden = sent - exposed
         tokens = c.tokens
         return JobTime(
             compute=m * busy,
             update=step.update,
-            bubble=others / v + (tensor + context) / m * (p - 1) / v,
+            bubble=others / v + (tensor + context + expert) / m * (p - 1) / v,
             tensor=tensor,
             pipeline=_pipeline_seconds(c),
             data=exposed + collectives.contention(hidden, units) + _copies(c, stage),
@@ -139,6 +144,7 @@ class JobPlan:
             offload=max(step.offload for step in steps.values()),
             device_bound_by=step.bound_by,
             context=context,
+            expert=expert,
             tokens=tokens,
             devices=c.devices,
             convention_flops=_convention(c, step) * tokens,
@@ -209,7 +215,8 @@ def _calls(c: Setup, stage: Stage) -> Count:
     sends = 4 * layout.interleave if layout.pipeline > 1 else 0
     again = c.checkpointing.kind != "none"
     passes = (2 + again) * (layout.context - 1) + 1 if layout.context > 1 else 0  # one call for all that a step sends
-    return _tensor_calls(c, stage) + sharded + sends + passes * stage.blocks
+    exchanges = (8 if again else 5) * stage.blocks if layout.expert > 1 else 0
+    return _tensor_calls(c, stage) + sharded + sends + passes * stage.blocks + exchanges
 
 
 def _cluster(c: Setup) -> Cluster:
@@ -251,6 +258,23 @@ def _context_seconds(c: Setup, plan: StepPlan) -> tuple[Seconds, Seconds]:
     return sent, exposed
 
 
+def _expert_seconds(c: Setup, plan: StepPlan) -> Seconds:
+    """Seconds in which tokens of one micro-batch go to their experts' devices and back; what comes next waits for all.
+
+    Before tokens go, devices tell each other how many will come.
+    """
+    ways = c.layout.expert
+    if ways == 1:
+        return 0.0
+    cluster = _cluster(c)
+    tensor = c.layout.tensor
+    inside = max(cluster.filled(ways * tensor, tensor) // tensor, 1)
+    return sum(
+        count * collectives.all_to_all(size, ways, inside, cluster)
+        for count, size in plan.exchanges(c.batch, c.sequence)
+    )
+
+
 def _tensor_calls(c: Setup, stage: Stage) -> Count:
     """All-reduces of a micro-batch in a tensor group."""
     if c.layout.tensor == 1:
@@ -287,38 +311,74 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     layout, m = c.layout, c.micro_batches
     if layout.peers == 1:
         return 0.0, 0.0
-    elements = trained_elements(c, stage)
-    gradients, weights = c.gradients.bytes(elements), c.trained_weights.bytes(elements)
+    groups = tuple(_groups(c, stage))
+    if not groups:
+        return 0.0, 0.0
     blocks = max(stage.blocks, 1)
     if layout.zero == 3:
         # Parameters, frozen ones too, are gathered for forward and backward of every micro-batch, gradients scattered
         # after each, a block at a time; a reference's for its forward pass.
-        weights = stored_bytes(c, stage_held(c, stage))
-        gather, reduce = (_group(c, size, size / blocks) for size in (weights, gradients))
+        gather = sum(_group(c, stored_bytes(c, g.held), stored_bytes(c, g.held) / blocks, g.stride) for g in groups)
+        reduce = sum(_group(c, g.gradients, g.gradients / blocks, g.stride) for g in groups)
         sent = (2 + bool(c.reference)) * gather + reduce
         exposed = max(sent - busy, (gather + reduce) / blocks) if layout.overlap else sent
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
     # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
-    bucket = _bucket(c, gradients, elements, blocks)
-    if layout.zero == 0:
-        message = min(bucket, gradients)
-        inside = _inside(layout, _cluster(c))
-        reducing = gradients / message * group_all_reduce(message, layout.peers, _cluster(c), inside=inside)
-        gathering = 0.0
-    else:
-        reducing, gathering = _group(c, gradients, bucket), _group(c, weights, weights * bucket / gradients)
+    reducing = gathering = 0.0
+    for g in groups:
+        bucket = _bucket(c, g.gradients, g.elements, blocks)
+        if layout.zero == 0:
+            message = min(bucket, g.gradients)
+            inside = _inside(layout, _cluster(c), g.stride)
+            every = group_all_reduce(message, layout.peers // g.stride, _cluster(c), inside=inside)
+            reducing += g.gradients / message * every
+        else:
+            weights = c.trained_weights.bytes(g.elements)
+            reducing += _group(c, g.gradients, bucket, g.stride)
+            gathering += _group(c, weights, weights * bucket / g.gradients, g.stride)
     times = _scatters(c)
     sent = times * reducing + gathering
     if not layout.overlap:
         return sent, sent
     passes = max(step.forward + step.backward + step.recompute, 1e-30)
-    buckets = max(gradients / bucket, 1.0)  # ready one after another
+    ready = sum(g.gradients / _bucket(c, g.gradients, g.elements, blocks) for g in groups)
+    buckets = max(ready, 1.0)  # one after another
     window = busy * _chunk_windows(c)
     under = window * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
     # Weights are gathered block by block ahead of the next forward pass.
     ahead = max(gathering - window * step.forward / passes, gathering / blocks)
     return sent, times * max(reducing - under, reducing / buckets) + ahead
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Parameters whose copies lie on the same devices: the experts where devices share them, and the others.
+
+    Attributes:
+        held: The parameters as they are kept.
+        elements: How many of their elements are trained.
+        gradients: Bytes of their gradients.
+        stride: From a device to the next with the same, in data groups: 1, or the devices that share experts.
+    """
+
+    held: tuple[Held, ...]
+    elements: Count
+    gradients: Traffic
+    stride: Count
+
+
+def _groups(c: Setup, stage: Stage) -> Iterator[_Group]:
+    """The parameters that several devices have, by the devices that do."""
+    kept = stage_held(c, stage)
+    parts = {1: kept}
+    if (ways := c.layout.expert) > 1:
+        parts = {1: tuple(one for one in kept if not is_expert(one.parameter.name))}
+        if c.layout.expert_peers > 1:
+            parts[ways] = tuple(one for one in kept if is_expert(one.parameter.name))
+    for stride, held in parts.items():
+        elements = sum(one.parameter.elements * one.parameter.count for one in held if one.trained)
+        yield _Group(held, elements, c.gradients.bytes(elements), stride)
 
 
 def _bucket(c: Setup, gradients: Traffic, elements: Count, blocks: Count) -> Traffic:
@@ -363,23 +423,24 @@ def _copies(c: Setup, stage: Stage) -> Seconds:
     """Seconds per step of the copies that dividing gradients needs."""
     if c.layout.peers == 1 or c.layout.zero < 2:
         return 0.0
-    elements = trained_elements(c, stage)
-    return COPY_PASSES * c.gradients.bytes(elements) * _scatters(c) / c.chip.streaming
+    gradients = sum(g.gradients for g in _groups(c, stage))
+    return COPY_PASSES * gradients * _scatters(c) / c.chip.streaming
 
 
-def _inside(layout: Layout, cluster: Cluster) -> Count:
-    """Devices with the same parameters in each node, beside tensor groups."""
-    return max(cluster.filled(layout.peers * layout.tensor, layout.tensor) // layout.tensor, 1)
+def _inside(layout: Layout, cluster: Cluster, stride: Count) -> Count:
+    """Devices with the same parameters in each node, beside tensor groups and those that share experts."""
+    apart = layout.tensor * stride
+    return max(cluster.filled(layout.peers * layout.tensor, apart) // apart, 1)
 
 
-def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
-    """Seconds to scatter or gather `size` bytes in the data group, `message` bytes at a time.
+def _group(c: Setup, size: Traffic, message: Traffic, stride: Count) -> Seconds:
+    """Seconds to scatter or gather `size` bytes in a data group, `message` bytes at a time.
 
     Links inside nodes and between them carry the same stream at the same time, so the slower of them sets the pace.
     """
     layout, cluster = c.layout, _cluster(c)
-    inside = _inside(layout, cluster)
-    nodes = layout.peers // inside
+    inside = _inside(layout, cluster, stride)
+    nodes = layout.peers // stride // inside
     message = min(message, size)
     seconds = collectives.all_gather(size, inside, *cluster.collective(message, within_node=True))
     if nodes > 1:

@@ -20,7 +20,7 @@ from ironlaw.core.arrays import as_floats, maximum, numbers
 from ironlaw.core.errors import require_positive
 from ironlaw.core.sizes import NOTHING, Polynomial, Size, point, polynomial, power_of_two, total
 from ironlaw.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
-from ironlaw.graph.ir import Section
+from ironlaw.graph.ir import DISPATCH, Section
 from ironlaw.graph.kernels import Phase
 from ironlaw.graph.operations import operation_sizes, product_flops, product_parameters
 from ironlaw.memory.linear_loss import ways
@@ -257,6 +257,21 @@ class StepPlan:
                 seconds = maximum(fused.arithmetic(at) * fused.share(own), fused.traffic(at))
                 yield phase, fused.count, fused.passed(batch, own), seconds / fused.ring
 
+    def exchanges(self, batch: Count, sequence: Count) -> Iterator[tuple[Count, Traffic]]:
+        """The exchanges among devices that share experts: how often a micro-batch has each, and its bytes.
+
+        Args:
+            batch: Sequences in a micro-batch.
+            sequence: Tokens in a sequence.
+        """
+        own = self.setup.own(sequence)
+        again = self.setup.checkpointing.kind not in ("none", "selective")
+        for part in stage_sections(self.setup, self.stage):
+            for op in (op for op in part.ops if op.kind == "send"):
+                yield part.count * (2 + again), maximum(*(v.bytes(batch, own) for v in (*op.inputs, *op.outputs)))
+                if op.name == DISPATCH:
+                    yield part.count * (1 + again), 0
+
     def _pieces(self, batch: Count, sequence: Count) -> float:
         """Pieces of a fused linear loss, the last one perhaps a part of one."""
         tokens, parts = batch * sequence, ways(self.setup)
@@ -304,9 +319,10 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
 
 
 def _with_kernels(c: Setup, stage: Stage, kernels: StageKernels) -> StepPlan:
-    elements = trained_elements(c, stage)
     # Devices that divide gradients add up only their share.
-    shares = c.layout.peers if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
+    divided = c.layout.zero >= 2 and c.layout.pipeline == 1
+    elements = trained_elements(c, stage, whole=divided)
+    shares = c.layout.peers if divided else 1
     update, launches = update_time(c, stage)
     return StepPlan(
         setup=c,

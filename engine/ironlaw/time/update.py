@@ -12,7 +12,7 @@ from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup
 from ironlaw.core.arrays import maximum
 from ironlaw.core.units import Bytes, BytesPerSecond, Count, Flops, Seconds
-from ironlaw.memory.static import kept_between, static_tensors, trained_elements, trained_parameters
+from ironlaw.memory.static import is_expert, kept_between, static_tensors, trained_elements, trained_parameters
 from ironlaw.models.transformer import Parameter
 from ironlaw.time.gemm import sustained
 
@@ -72,15 +72,17 @@ def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
         fused: Whether one kernel does the whole update.
     """
     sums: Counter[str] = Counter()
+    zero, peers = c.layout.zero, c.layout.peers
+    divided = {"parameters": peers if zero in (1, 2) else 1, "gradients": peers if zero == 1 else 1}
     plain = not c.update.in_backward and c.update.offload == "none"  # which kernels update changes nothing either
     for tensor in static_tensors(c if plain or c.update.buffers else replace(c, update=PLAIN), stage):
         # Where gradients are summed apart, the update reads the sums alone.
         apart = c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"
         if not apart and tensor.part not in ("frozen", "quantized", "reference"):
-            sums[tensor.component] += tensor.bytes
-    zero, shares = c.layout.zero, c.layout.peers
-    weights = sums["parameters"] // (shares if zero in (1, 2) else 1)
-    gradients = sums["gradients"] // (shares if zero == 1 else 1)
+            # Of experts, fewer devices divide what is whole on each.
+            wide = divided.get(tensor.component, 1) > 1 and is_expert(tensor.name)
+            sums[tensor.component] += tensor.bytes * (c.layout.expert if wide else 1)
+    weights, gradients = (sums[name] // shares for name, shares in divided.items())
     updated = sums["master"] or weights
     once = gradients + 2 * updated + 2 * sums["optimizer"] + (weights if sums["master"] else 0)
     if fused:

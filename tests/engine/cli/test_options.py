@@ -24,11 +24,13 @@ GOOD = {
     "--accumulation": "separate", "--rms-norm": "fused", "--method": "lora", "--lora-targets": "c_attn",
     "--lora-dropout": "0.1", "--adapter-format": "16-bit", "--base-format": "fp32", "--quantization-block": "256",
     "--frozen": "wte", "--offload-sizes": "bucket:9000000", "--eval-batch": "256", "--reference": "16-bit",
+    "--imbalance": "1.5",
 }  # fmt: skip
 BESIDE = {
     "--pp": {"--micro-batches": "4"}, "--logits": {"--precision": "bf16"}, "--runtime": {"--precision": "mixed"},
     "--schedule": {"--pp": "2", "--micro-batches": "4"}, "--network-gbit": {"--dp": "16"},
     "--accumulation": {"--framework": "megatron", "--accumulate": "2"}, "--rms-norm": {"--model": "llama3-8b"},
+    "--ep": {"--model": "Qwen/Qwen3-30B-A3B"}, "--imbalance": {"--model": "Qwen/Qwen3-30B-A3B", "--ep": "2"},
     "--interleave": {"--pp": "2", "--micro-batches": "4"}, "--offload-sizes": {"--offload": "gradients"},
 }  # fmt: skip
 """What stands beside an option, so that it changes something."""

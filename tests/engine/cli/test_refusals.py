@@ -28,6 +28,7 @@ SWITCHES = [option for option in OPTIONS.values() if option.kind is None]
 BAD = ["", " ", "-1", "nan", "inf", "-inf", "1e9", "1.5", "none?", "９", "9" * 400, "\x00", "every:-1", "chunked:x"]
 GOOD_AFTER_ALL = {
     ("--network-gbit", "1.5"),
+    ("--imbalance", "1.5"),
     *((flag, name) for flag in ("--lora-targets", "--frozen") for name in ("nan", "inf")),
 }
 

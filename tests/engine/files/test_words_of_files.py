@@ -336,7 +336,20 @@ def test_what_is_left_out_of_the_count_is_said() -> None:
     found = words(RUN + "rl: grpo\n")
     assert any("no reference model" in line for line in found.assumed)
     megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size 2"
-    assert any("Expert parallelism" in line for line in words(megatron, model="llama3-8b").assumed)
+    (line,) = (one for one in words(megatron, model="llama3-8b").assumed if "Expert parallelism" in one)
+    assert line.endswith("is not counted for a model which has no experts a layer: the answer is without it.")
+
+
+def test_devices_that_share_experts_are_counted_where_the_engine_can() -> None:
+    model = "Qwen/Qwen3-30B-A3B"
+    megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size {}"
+    for ways, counted in ((8, 8), (2, 2), (3, None)):
+        found = words(megatron.format(ways), model=model)
+        assert found.words.get("ep") == counted
+        assert any("which has 128 experts a layer" in line for line in found.assumed) == (counted is None)
+    alone = words(megatron.format(8).replace("--nproc-per-node 8", ""), model=model)
+    assert "ep" not in alone.words
+    assert any("which 8 devices share the experts" in line for line in alone.assumed)
 
 
 def test_devices_that_share_a_sequence_are_counted_where_the_engine_can() -> None:

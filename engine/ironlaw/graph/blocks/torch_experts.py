@@ -3,6 +3,10 @@
 A router weighs all experts, each token's pairs with its experts are sorted by expert, and all experts' products are one
 launch a matrix (`torch.nn.functional.grouped_mm`). Autocast does not know that product: under it experts multiply in
 the weights' own fp32. How evenly tokens are spread changes no bytes; times assume that experts have equally many.
+
+Where devices share the experts, each pair goes to the device of its expert before the products and comes back behind
+them, which sorts what it gets by expert once more: torchtitan's dispatch and combine, without padding. Source:
+pytorch/torchtitan, `distributed/expert_parallel.py`, late 2025.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from ironlaw.core.sizes import TOKENS, Size, as_size
 from ironlaw.core.units import Count
 from ironlaw.graph.adapters import folded
 from ironlaw.graph.blocks.torch_llama import mlp
-from ironlaw.graph.ir import Kind, Matmul, Op, Value
+from ironlaw.graph.ir import DISPATCH, Kind, Matmul, Op, Value
 from ironlaw.graph.tape import Tape
 from ironlaw.models.layers import Experts
 from ironlaw.models.transformer import Transformer
@@ -107,12 +111,21 @@ def _routed(tape: Tape, x: Value, m: Transformer, part: Experts, weights: Value,
     taken = tape.operation("mlp.taken", "copy", (x, sources), rows * m.hidden, x.dtype, saves=(sources,))
     weights = tape.operation("mlp.weights", "copy", (weights, order), rows, weights.dtype, saves=(order,))
     _integers(tape, "mlp.histogram", chosen, as_size(part.count))
-    offsets = tape.value("mlp.offsets", as_size(part.count), INT32, needs_gradient=False)
+    offsets = tape.value("mlp.offsets", as_size(part.held), INT32, needs_gradient=False)
     tape.record(Op("mlp.offsets", "copy", (chosen,), (offsets,)))
+    there = TOKENS * part.taken if part.taken else rows
+    if part.ways > 1:
+        taken = tape.operation(DISPATCH, "send", (taken,), there * m.hidden, taken.dtype)
+        groups = _integers(tape, "mlp.received.groups", groups, there)
+        sorting = _integers(tape, "mlp.received.order", groups, there)
+        taken = tape.operation("mlp.received", "copy", (taken, sorting), taken.size, taken.dtype, saves=(sorting,))
     which = groups if part.bias else None
-    both = _experts_product(tape, "gate_up", taken, offsets, (part.count, m.hidden, 2 * part.width), which)
-    inner = _gate(tape, both, part, rows)
-    out = _experts_product(tape, "down", inner, offsets, (part.count, part.width, m.hidden), which)
+    both = _experts_product(tape, "gate_up", taken, offsets, (part.held, m.hidden, 2 * part.width), which)
+    inner = _gate(tape, both, part, there)
+    out = _experts_product(tape, "down", inner, offsets, (part.held, part.width, m.hidden), which)
+    if part.ways > 1:
+        out = tape.operation("mlp.returned", "copy", (out, sorting), out.size, out.dtype, saves=(sorting,))
+        out = tape.operation("mlp.combined", "send", (out,), rows * m.hidden, out.dtype)
     out = tape.multiply("mlp.weighted", out, weights)
     back = _integers(tape, "mlp.back", order, rows)
     out = tape.operation("mlp.restored", "copy", (out, back), out.size, out.dtype, saves=(back,))
