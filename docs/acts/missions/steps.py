@@ -35,6 +35,11 @@ def steps(levers: Levers, setting: Setting) -> Iterator[Step]:
                 yield Step(lever, {**setting, lever.name: lever.values[place]})
 
 
+def places(way: tuple[Step, ...]) -> list[str]:
+    """Where a way leaves each lever that it moves: one that it moves twice stands at one place in the end."""
+    return list({step.lever.name: step.words for step in way}.values())
+
+
 def further(levers: Levers, ways: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
     """The ways with one step more. Of ways to the same setting, one is enough."""
     longer = ((*way, step) for way in ways for step in steps(levers, way[-1].setting))

@@ -56,7 +56,11 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
         return {"network": share, "state": (*exceeded(wall, plan), *loss) or ("none",)}
 
     def told(state: live.State) -> dict[str, str]:
-        return {"network": f"The network is busy {busy(wall, wall.plan(state.controls), 1)} % of the step."}
+        plan = wall.plan(state.controls)
+        rounded, finer = busy(wall, plan), busy(wall, plan, 1)
+        both = touched(SHARES, plan.network, read(rounded) / 100) != touched(SHARES, plan.network)
+        shown = f", which the page rounds to {rounded} %: both are right" if both else ""
+        return {"network": f"The network is busy {finer} % of the step{shown}."}
 
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())
     shares = tuple(live.Option(name, label, EXCHANGES) for name, label in LABELS.items())

@@ -6,7 +6,7 @@ from itertools import permutations
 
 from .facts import Setting, Wall
 from .shared import COUNTS
-from .steps import Step, further, steps
+from .steps import Step, further, places, steps
 from .wall_score import final_loss, score, trained
 
 LIMITS = ("memory", "network", "mfu", "loss")
@@ -111,13 +111,13 @@ def hint(wall: Wall, setting: Setting, limit: str) -> str:
     if not way:
         return "No three steps bring it nearer: go back towards where it began."
     change = _change(wall, setting, way[-1].setting, limit)
-    words = [step.words for step in way]
+    words = places(way)
     enough = score(wall, way[-1].setting) is not None
-    if len(way) == 1:
+    if len(words) == 1:
         return f"One step {'is enough' if enough else 'that helps'}: {words[0]}. {change}"
     only = " only" if astray(wall, setting, way, limit) else ""
     helps = f"are enough{only} together" if enough else f"help{only} together"
-    return f"{COUNTS[len(way)]} steps {helps}: {', '.join(words[:-1])}, and {words[-1]}. {change}"
+    return f"{COUNTS[len(words)]} steps {helps}: {', '.join(words[:-1])}, and {words[-1]}. {change}"
 
 
 def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:
@@ -129,6 +129,9 @@ def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:
     if limit == "mfu":
         return f"MFU: {100 * before.mfu:.1f} %, then {100 * after.mfu:.1f} %."
     few, more = (trained(wall, plan, str(at["rate"])) for plan, at in ((before, now), (after, then)))
-    if more.kept == few.kept:
-        return "That is not enough alone."
-    return f"Trainings that reach the toy loss: {few.kept} of {len(few.runs)}, then {more.kept}."
+    then_kept = (
+        f"still {few.kept} of {len(few.runs)}"
+        if more.kept == few.kept
+        else f"{few.kept} of {len(few.runs)}, then {more.kept}"
+    )
+    return f"Trainings that reach the toy loss: {then_kept}."

@@ -12,7 +12,7 @@ from ..missions.race_reflection import WHOLE, reflections
 from ..missions.race_score import MOVES, faster, score
 from ..missions.search import NEAR
 from ..missions.shared import CLOSED, gap, number, share
-from ..missions.steps import Step, further, steps
+from ..missions.steps import Step, further, places, steps
 from ..missions.tracks import track_of
 
 TOLERANCE = 0.1
@@ -218,10 +218,13 @@ def _hint(race: Race, setting: Setting) -> str:
     if not best:
         return "No two steps make it faster: go back towards where it began."
     before, after = _rate(race, setting), _rate(race, best[-1].setting)
-    words = " and ".join(step.words for step in best)
+    moved = places(best)
+    words = " and ".join(moved)
     most = (
         f"Of all single steps this one helps most: {words}."
         if len(best) == 1
+        else f"No lever makes it faster by one position; two of this one do most: {words}."
+        if len(moved) == 1
         else f"No lever makes it faster by one step alone; these two do most: {words}."
     )
     rate = f"{race.sample.capitalize()} {period}: {_number(before * seconds)}, then {_number(after * seconds)}."

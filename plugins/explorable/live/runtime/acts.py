@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
 
-from explorable.live.runtime.contract import Act, State, Suggestion, Value
+from explorable.live.runtime.contract import Act, ChoiceQuestion, State, Suggestion, Value
 from explorable.live.runtime.exchange import (
     Plain,
     check_verdict,
@@ -102,7 +102,9 @@ class LoadedAct:
         if prediction is None or reveal is None or question is None:
             raise ActError("there is nothing to reveal: no prediction was made")
         verdict = self._guard("reveal", lambda: plain(check_verdict(reveal(prediction, current)), "Verdict"))
-        return {**mapping(verdict), "gap": _gap(float(prediction), float(question.answer()), question.unit)}
+        gap = _gap(float(prediction), float(question.answer()), question.unit)
+        words = {"words": question.correct.label} if isinstance(question, ChoiceQuestion) else {}
+        return {**mapping(verdict), "gap": {**mapping(gap), **words}}
 
     def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
         """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""

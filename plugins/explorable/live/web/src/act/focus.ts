@@ -14,16 +14,19 @@ const MOST_WHOLE = 0.45;
 let watch: AbortController | null = null;
 
 /** What stays in view on a narrow screen, the chart or the table beside it, must not cover the focus: scrolls just enough
- * when it covers what gets the focus inside `scene`. */
+ * when it covers what gets the focus inside `scene`. A name that unfolds in the chart itself may make it too tall to stay,
+ * so that it goes back to its place on the page: then the page follows. */
 export function keepFocusVisible(scene: HTMLElement, signal: AbortSignal): void {
   signal.addEventListener("abort", () => watch?.abort());
   scene.addEventListener(
     "focusin",
     ({ target }) => {
       const cover = stuck(scene);
-      if (!(target instanceof HTMLElement) || !cover || cover.contains(target)) return;
+      if (!(target instanceof HTMLElement) || !cover) return;
       const uncover = (): void => {
-        if (document.activeElement === target) scrollClear(target, cover);
+        if (document.activeElement !== target) return;
+        if (cover.contains(target)) showUncovered(target);
+        else scrollClear(target, cover);
       };
       requestAnimationFrame(uncover);
       watch?.abort();
@@ -135,6 +138,13 @@ function keepShort(part: HTMLElement, core: Element, whole: boolean): number {
   part.style.setProperty("--il-lead", `${lead}px`);
   part.toggleAttribute("data-tall", stays > (whole ? MOST_WHOLE : MOST) * window.innerHeight);
   return stays;
+}
+
+/** Brings to the middle of the window what is out of it, or under its header. */
+function showUncovered(target: HTMLElement): void {
+  const { left, top, width, height } = target.getBoundingClientRect();
+  const seen = document.elementFromPoint(left + width / 2, top + height / 2);
+  if (!seen || !(target.contains(seen) || seen.contains(target))) target.scrollIntoView({ block: "center", behavior: "instant" });
 }
 
 function scrollClear(target: HTMLElement, stage: HTMLElement): void {

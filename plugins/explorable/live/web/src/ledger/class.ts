@@ -300,8 +300,9 @@ function picture(played: Played): HTMLElement {
   const asks = quoted ? quotation(quoted) : [` ${question}`];
   const middle = predictions.length ? ` Median of the first predictions: ${round(median(predictions))}${unit}.` : "";
   const differ = answers.size > 1 ? ` The files differ in the answer: ${[...answers].map(([words, { ledgers }]) => `${words} in ${ledgers}`).join(", ")}.` : "";
-  const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(chosen)] : [])];
-  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ...asks, `${middle}${differ}`), ...shown);
+  const told = !predictions.length && played.answered && !chosen.has(played.answered) ? [" The answer: “", own(played.answered), "”"] : [];
+  const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(played)] : [])];
+  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ...asks, `${middle}${differ}`, ...told), ...shown);
 }
 
 /** An act that the build does not know has the words of the first file that has it, said to be its words. */
@@ -311,14 +312,15 @@ function quotation({ name, title, question }: NonNullable<Played["quoted"]>): (N
 }
 
 /** Which words were chosen how often, a dot for each reader, and whether they are right, where the files agree. */
-function tally(chosen: Played["chosen"]): HTMLElement {
+function tally({ chosen, answered }: Played): HTMLElement {
   const most = [...chosen].sort(([, one], [, other]) => other.readers - one.readers);
   const dots = (number: number): HTMLElement => h("span", { class: "il-class__dots", "aria-hidden": "true" }, "●".repeat(number));
-  const judged = ([correct, ...others]: Set<boolean>): string => (correct === undefined || others.length ? "" : correct ? " ✓ right" : " ≠ not so");
+  const judged = (words: string, [correct, ...others]: Set<boolean>): string =>
+    words === answered || (correct && !others.length) ? " ✓ right" : correct === false && !others.length ? " ≠ not so" : "";
   return h(
     "ul",
     { class: "il-class__tally" },
-    ...most.map(([words, { readers, correct }]) => h("li", {}, "“", own(words), `” ${readers} `, dots(readers), judged(correct))),
+    ...most.map(([words, { readers, correct }]) => h("li", {}, "“", own(words), `” ${readers} `, dots(readers), judged(words, correct))),
   );
 }
 

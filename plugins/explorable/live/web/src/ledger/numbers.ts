@@ -26,15 +26,17 @@ export function shownIn(value: number, ...texts: string[]): string {
   return digits === null ? round(value) : fixed(value, digits);
 }
 
-/** The answer as the act's sentence shows it, with its unit where the gap has one. */
-export const answerWords = ({ answer, unit }: Gap, headline: string): string => [shownIn(answer, headline), unit].filter(Boolean).join(" ");
+/** The answer in the words that can be chosen, or as the act's sentence shows it, with its unit where the gap has one. */
+export const answerWords = ({ answer, unit, words }: Gap, headline: string): string =>
+  words ?? [shownIn(answer, headline), unit].filter(Boolean).join(" ");
 
 /** Digits behind the point from which on a prediction is a fraction that nobody typed, such as a seventh. */
 const ENDLESS = 7;
 
-/** The gap in numbers. What is shown adds up: prediction and difference are the answer that is shown. */
+/** The gap in numbers, or the answer where words are chosen. What is shown adds up: prediction and difference are the answer that is shown. */
 export function gapWords(gap: Gap, headline: string): string {
-  const { answer, difference, factor } = gap;
+  const { answer, difference, factor, words } = gap;
+  if (words !== undefined) return `answer “${words}”`;
   const digits = digitsIn(answer, [headline]);
   // Binary fractions leave a last digit over.
   const prediction = Number((answer - difference).toPrecision(12));

@@ -18,6 +18,8 @@ export interface Gap {
   factor: number | null;
   /** Of the question. Ledgers written before it was kept have none. */
   unit?: Line;
+  /** The answer, where words are chosen. Ledgers written before it was kept have none. */
+  words?: Line;
 }
 /** Controls and their positions, in the words of the page. */
 export type Settings = {
