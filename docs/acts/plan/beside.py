@@ -82,7 +82,7 @@ def taken_back(state: live.State) -> Iterator[live.Suggestion]:
         text = _AS_BEFORE if before else _WITHOUT.get(word, "The plan is as if nothing had said it.")
         yield live.Suggestion(f"Take back: {_worded(state, word, value)}", text, change, _WORTH - place, GROUP)
     if (kept := stands.get("reference")) and state.controls["method"] == "full":
-        other = "fp32" if kept == "16-bit" else "16-bit"
+        other = kept.replace("16-bit", "fp32") if kept.startswith("16-bit") else kept.replace("fp32", "16-bit")
         change = {"more": json.dumps({**more_of(state.controls), "reference": other}, sort_keys=True)}
         yield live.Suggestion(f"Count {worded('reference', other)}", _EITHER, change, _WORTH - len(stands), GROUP)
 
@@ -101,5 +101,8 @@ def _worded(state: live.State, word: str, value: object) -> str:
 def worded(word: str, value: object) -> str:
     """A word that no control has, and its value, in words."""
     counted = ("no", "yes")[value] if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else value
+    if word == "reference" and isinstance(value, str):
+        kept, _, passes = value.partition(":")
+        counted = f"{kept}, with {passes} forward passes" if passes else kept
     said = _TOLD.get(word, f"{word} {{}}").format(counted)
     return said.replace(" sequences at", " sequence at").replace(" batches", " batch") if value == 1 else said

@@ -143,6 +143,9 @@ def offloaded(asked: Setup, found: Estimate) -> str:
 
 def away(asked: Setup) -> str:
     """What DeepSpeed has on a card at once besides, and what it takes to a machine's own memory."""
+    if asked.update.offload == "shards":
+        kept = "weights, gradients and optimizer states"
+        return f"A machine's own memory holds its cards' shards of {kept}, as FSDP offloads them."
     if asked.update.buffers is None:
         return ""
     ledger, place = training_memory(asked), asked.update.offload

@@ -218,14 +218,14 @@ def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[st
 
 
 def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
-    """What files say of formats and of DeepSpeed, where words follow from it only with what they leave open.
+    """What files say of formats, dividing and offloading, where words follow from it only with what they leave open.
 
     That is what is trained, and the card where formats are the card's.
     """
-    deepspeed = facts.get("runtime") == "deepspeed"
+    divides = facts.get("runtime") in ("deepspeed", "fsdp")
     every = "method" not in told or facts.get("compute") in AUTO or facts.get("runtime") == "fsdp"
-    wanted = {"unprepared", *(_OFFLOADED if deepspeed else ()), *(_FORMATS if every else ())}
-    wanted |= {"runtime"} if deepspeed or every else set()
+    wanted = {"unprepared", *(_OFFLOADED if divides else ()), *(_FORMATS if every else ())}
+    wanted |= {"runtime"} if divides or every else set()
     return {name: facts[name] for name in KEPT if name in wanted and name in facts}
 
 

@@ -128,7 +128,7 @@ def _sentences(c: Setup) -> Iterator[str]:
             f"and to each other by {c.cluster.network.title}."
         )
     if c.update.offload != "none" and c.host_link:
-        fetched = " Weights come from there block by block." * (c.update.offload == "parameters")
+        fetched = " Weights come from there block by block." * c.update.weights_away
         yield (
             f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
             f"{c.host_link.achievable / GB:.1f} GB/s.{fetched}"

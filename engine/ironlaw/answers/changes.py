@@ -169,7 +169,7 @@ def _states(c: Setup) -> Iterator[Change]:
             "Keep the optimizer's states in 8 bit",
             "the optimizer's states are rounded to 8 bit",
         )
-    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload not in ("gradients", "parameters"):
+    if c.micro_batches == 1 and not c.update.in_backward and not c.update.gradients_away:
         lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
         yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)
     if c.update.offload == "none" and c.host_link:
@@ -325,7 +325,7 @@ def _kept(c: Setup) -> Iterator[Change]:
     yield from (_zero(zero) for zero in range(c.layout.zero))
     if c.update.offload != "none":
         here = {"offload": "none"} | ({"offload_sizes": None} if _offloads_alone(c) else {})
-        more = {"gradients": ", gradients", "parameters": ", gradients, parameters"}.get(c.update.offload, "")
+        more = ", gradients" * c.update.gradients_away + ", parameters" * c.update.weights_away
         yield Change("--offload none", here, f"Keep optimizer states{more} on the device")
 
 

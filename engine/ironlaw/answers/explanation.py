@@ -167,7 +167,7 @@ def _time(c: Setup) -> Iterator[Line]:
         where = (
             "inputs of blocks are on their way" if c.update.offload == "none" else "the host updates what is offloaded"
         )
-        where += ", and weights come from it" * (c.update.offload == "parameters")
+        where += ", and weights come from it" * c.update.weights_away
         yield Line("offloading", where, time.offload)
     yield Line("step", f"bound by {time.bound_by}", time.total)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ironlaw.cli.terminal import UsageError, closest, quoted
 from ironlaw.config.choices import BUFFERS, buffers
 from ironlaw.config.optimizers import list_optimizers
-from ironlaw.config.setup import DEFAULT_GPU
+from ironlaw.config.setup import DEFAULT_GPU, PASSES, REFERENCES
 from ironlaw.core.errors import EngineError
 from ironlaw.graph.checkpointing import WORDS
 from ironlaw.hardware.accelerators import list_accelerators
@@ -89,6 +89,14 @@ def sizes() -> ValueKind:
         return text
 
     return ValueKind(read, BUFFERS)
+
+
+def reference() -> ValueKind:
+    """A format of `setup`'s reference, with its forward passes where they are several."""
+    names = tuple(f"{kept}{passes}" for kept in ("16-bit", "fp32") for passes in ("", *(f":{one}" for one in PASSES)))
+    return ValueKind(
+        _known(lambda: ("none", *names)), ", ".join(REFERENCES), lambda: ("none", "16-bit", "fp32"), few=True
+    )
 
 
 def counted(word: str, *names: str) -> ValueKind:
@@ -224,7 +232,11 @@ STEP = (
     ),
     Option("--accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
     Option("--optimizer-in-backward", None, "update each parameter as its gradient appears"),
-    Option("--offload", one_of("none", "optimizer", "gradients", "parameters"), "what lives in host memory (none)"),
+    Option(
+        "--offload",
+        one_of("none", "optimizer", "gradients", "parameters", "shards"),
+        "what lives in host memory (none)",
+    ),
     Option("--offload-sizes", sizes(), "elements of DeepSpeed's buffers, under ZeRO 2 and 3 or offloading (its own)"),
     Option("--update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
@@ -234,7 +246,7 @@ STEP = (
     Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
     Option("--eval-batch", whole(1, 1_000_000), "sequences that a device evaluates at once (--batch)"),
     Option("--eval-kept", whole(0, 1_000_000), "batches of evaluation whose logits are kept (0)"),
-    Option("--reference", one_of("none", "16-bit", "fp32"), "a frozen model beside it, as in DPO (none)"),
+    Option("--reference", reference(), "a frozen model beside it, as in DPO (none)"),
     Option("--eval-logits", None, "evaluation has the logits whole, whatever the loss of the training"),
 )
 TRAINED = (

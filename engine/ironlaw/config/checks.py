@@ -198,12 +198,16 @@ def _deepspeed_has(precision: Precision) -> bool:
 def _require_update(c: Setup) -> None:
     require_gradients_kept(c.update.in_backward, 1, c.micro_batches)
     offload, layout = c.update.offload, c.layout
-    if c.update.in_backward and offload in ("gradients", "parameters"):
+    if c.update.in_backward and c.update.gradients_away:
         beside = {"optimizer_in_backward": True}
         raise EngineError("offload", offload, ("none", "optimizer"), beside, "which keeps no gradients")
     if c.update.buffers and offload in ("none", "optimizer") and not layout.divides_gradients:
         ways = tuple(Instead("offload", other) for other in ("gradients", "parameters"))
         raise EngineError("offload_sizes", c.update.buffers.name, ways, {"offload": offload})
+    if offload == "shards" and not c.fully_sharded:
+        elsewhere = ("none", "optimizer", "gradients", "parameters")
+        because = "where FSDP does not divide the weights"
+        raise EngineError("offload", offload, (*elsewhere, Instead("zero", "3")), {"zero": layout.zero}, because)
     if offload != "parameters":
         return
     others = ("none", "optimizer", "gradients")

@@ -13,7 +13,7 @@ from ironlaw.graph.tape import Backend, BackendName
 from ironlaw.graph.tape import backend as backend_by_name
 
 UpdateKind = Literal["foreach", "for-loop", "fused"]
-Offload = Literal["none", "optimizer", "gradients", "parameters"]
+Offload = Literal["none", "optimizer", "gradients", "parameters", "shards"]
 Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 Accumulation = Literal["fused", "separate"]
@@ -163,8 +163,8 @@ class Update:
         kind: PyTorch's implementation: `foreach` works on all tensors at once and needs a temporary for each,
             `for-loop` on one at a time, `fused` without any.
         in_backward: Whether each parameter is updated, and its gradient freed, as soon as it is known.
-        offload: What lives in host memory: nothing, optimizer states and master copy, these and gradients, or the
-            weights too.
+        offload: What lives in host memory: nothing, optimizer states and master copy, these and gradients, the
+            weights too, or FSDP's shards of all of them.
         buffers: What DeepSpeed keeps on the device, where it is DeepSpeed that offloads or divides gradients: always
             with offloaded weights, which it fetches block by block.
     """
@@ -180,6 +180,16 @@ class Update:
             object.__setattr__(self, "buffers", _DEEPSPEED)
         require_name("update", self.kind, get_args(UpdateKind))
         require_bool("optimizer_in_backward", self.in_backward)
+
+    @property
+    def weights_away(self) -> bool:
+        """Whether weights live in the host's memory."""
+        return self.offload in ("parameters", "shards")
+
+    @property
+    def gradients_away(self) -> bool:
+        """Whether gradients do."""
+        return self.weights_away or self.offload == "gradients"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class Setup:
         adaptation: What is trained: everything, parts, or adapters.
         evaluation: How it is evaluated, where somebody says so: then its peak is one of the memory's.
         reference: The format of a frozen copy of the model that runs forward beside it, as in DPO; None without one.
+        reference_passes: Its forward passes for each of the model's own, and those of the model from which it does not
+            learn, as KTO's of mismatched examples.
     """
 
     model: Transformer
@@ -78,6 +80,7 @@ class Setup:
     adaptation: Adaptation = FULL
     evaluation: Evaluation | None = None
     reference: DType | None = None
+    reference_passes: Count = 0
 
     def __hash__(self) -> int:
         return self._hash

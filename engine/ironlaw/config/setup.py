@@ -26,7 +26,7 @@ from ironlaw.hardware.accelerators import Accelerator, list_accelerators
 from ironlaw.hardware.accelerators import accelerator as accelerator_by_name
 from ironlaw.models.transformer import Transformer, list_models
 from ironlaw.models.transformer import model as model_by_name
-from ironlaw.numerics.dtypes import FP32, DType, dtype
+from ironlaw.numerics.dtypes import FP32, dtype
 from ironlaw.numerics.precision import Precision, list_precisions
 from ironlaw.numerics.precision import precision as precision_by_name
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # Imported only for several devices, so that a single one sta
 
 DEFAULT_GPU = "h100-sxm"
 """The accelerator of a question that names none."""
+PASSES = tuple("123456789")
+REFERENCES = ("none", "16-bit", "fp32", "either of these with its forward passes, as 16-bit:3")
 DEFAULT_NETWORK = "infiniband-ndr"
 """The link between nodes of a question that names none."""
 
@@ -124,7 +126,8 @@ def setup(
         accumulate: Times that a step repeats its micro-batches before the update.
         optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
         offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too), or
-            `"parameters"` (the weights too, which DeepSpeed fetches block by block).
+            `"parameters"` (the weights too, which DeepSpeed fetches block by block), or `"shards"` (the same by FSDP,
+            which gathers a block from the devices' hosts).
         offload_sizes: Elements of DeepSpeed's buffers where it offloads gradients or weights or divides by ZeRO-2 or 3,
             as `"bucket:500000000"` (see `ironlaw.config.choices.Buffers`); with offloaded weights its own when None.
         update: `"foreach"`, `"for-loop"` or `"fused"`; the framework's default when None.
@@ -172,7 +175,8 @@ def setup(
         eval_kept: Batches of evaluation whose logits stay on the device, for metrics (`eval_accumulation_steps`).
         eval_logits: Whether evaluation has the logits whole although the training's loss is in pieces.
         reference: `"16-bit"` or `"fp32"`, the format of a frozen model of the same size that every step asks too, as in
-            DPO: its weights and a forward pass. Beside adapters it is the model without them. `"none"` has none.
+            DPO: its weights and a forward pass. Beside adapters it is the model without them. `"none"` has none, and
+            `"16-bit:3"` three forward passes from which nothing is learnt, as in KTO.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -215,7 +219,7 @@ def setup(
         layout=layout,
         cluster=_cluster(chip, layout.devices, whole_number("node_size", node_size), link, network, network_gbit),
         evaluation=evaluation_by_words(eval_batch, eval_kept, eval_logits),
-        reference=_reference(reference, chip),
+        **_reference(reference, chip),
     )
     trained = {
         "lora_rank": lora_rank, "lora_targets": lora_targets, "lora_dropout": lora_dropout or None,
@@ -267,11 +271,15 @@ def _dropout(m: Transformer, code: Framework) -> Ratio | None:
     return rate
 
 
-def _reference(name: str, chip: Accelerator) -> DType | None:
-    formats = {"none": None, "16-bit": dtype(chip.short_format or "bf16"), "fp32": FP32}
-    if name not in formats:
-        raise EngineError("reference", name, tuple(formats))
-    return formats[name]
+def _reference(name: str, chip: Accelerator) -> dict[str, Any]:
+    """A reference's format, and its forward passes."""
+    formats = {"16-bit": dtype(chip.short_format or "bf16"), "fp32": FP32}
+    kept, colon, passes = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if name == "none":
+        return {}
+    if kept not in formats or (colon and passes not in PASSES):
+        raise EngineError("reference", name, REFERENCES)
+    return {"reference": formats[kept], "reference_passes": int(passes or 1)}
 
 
 def _cluster(

@@ -238,7 +238,7 @@ def _of_trainer(
     elif word == "precision" and "method" in words:
         return  # adapters are trained under autocast as it is
     elif word in ("precision", "adapter_format", "reference"):
-        found = {**_PRECISIONS[kind].get(value, {})}
+        found = {**_PRECISIONS[kind].get(str(value).partition(":")[0], {})}
     elif word == "method" and value in ("lora", "qlora"):
         found = _adapter(kind, reading, words)
     if not found:

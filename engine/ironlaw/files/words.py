@@ -338,24 +338,25 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
     """
     if facts.stage not in ("dpo", "kto") or facts.referenced is False:
         return None
-    apart = "; two more, of mismatched examples, are not" if facts.stage == "kto" else ""
+    # KTO asks both models for mismatched examples too (TRL, `KTOTrainer.get_batch_loss_metrics`).
+    passes, told = (":3", "three forward passes") if facts.stage == "kto" else ("", "a forward pass")
     if not _everything(facts):
-        told = f"a forward pass more is counted, as long as its own{apart}"
+        told = f"{told} more {'are' if passes else 'is'} counted, each as long as its own"
         assumed.append(f"The reference is the model without its adapters: {told}.")
-        return "16-bit"
+        return f"16-bit{passes}"
     short = facts.unprepared or facts.runtime == "deepspeed" or facts.weights in ("bf16", "fp16")
     kept = "16-bit" if short and facts.compute != "fp32" else "fp32"
     named = "FP32" if kept == "fp32" else "16 bits"
-    assumed.append(f"A frozen reference model in {named} is counted, and its forward pass{apart}.")
-    return kept
+    assumed.append(f"A frozen reference model in {named} is counted, and {told} without a backward pass.")
+    return f"{kept}{passes}"
 
 
 def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:
     """How many devices share what, and how often a step accumulates."""
     tensor, pipeline = said.get("tp", facts.tensor) or 1, said.get("pp", facts.pipeline) or 1
     context = said.get("cp", facts.context) or 1
-    replicas = _replicas(facts.devices, tensor * pipeline * context)
-    if facts.devices is None and facts.zero:
+    replicas = said.get("dp") or _replicas(facts.devices, tensor * pipeline * context)
+    if replicas is None and facts.zero:
         assumed.append("One device: no file says how many there are.")
     accumulate = facts.accumulate
     if facts.accumulate_all is not None and accumulate is None:
@@ -395,6 +396,8 @@ def _place(facts: Facts) -> str | None:
     stage = facts.zero or 0 if facts.runtime == "deepspeed" else 0
     if stage == 3 and facts.offload_parameters and (states or not whole):
         return "parameters"
+    if facts.runtime == "fsdp" and facts.zero == 3 and facts.offload_parameters:
+        return "shards"
     if stage >= 2 and states and whole:
         return "gradients"
     return "optimizer" if states else None
@@ -408,6 +411,8 @@ def _offload(facts: Facts, model: Any, words: Mapping[str, Any]) -> dict[str, An
     place, stage = _place(facts), words.get("zero") or 0
     several = (words.get("dp") or 1) * (words.get("cp") or 1) > 1
     divides = facts.runtime == "deepspeed" and stage >= 2 and several
+    if place == "shards" and not several:
+        place = "optimizer"
     if place not in ("gradients", "parameters") and not divides:
         return {"offload": place} if place else {}
     said = dict(pair.split(":") for pair in (facts.offload_sizes or "").split(",") if pair)
@@ -447,7 +452,7 @@ def _not_counted(facts: Facts) -> list[str]:
     """What the engine does not count of how a job is divided, a sentence each."""
     found: list[str] = []
     if facts.runtime != "deepspeed":
-        if facts.offload_parameters:
+        if facts.offload_parameters and _place(facts) != "shards":
             found.append("Parameters are counted on the device: those in host memory come and go.")
         return found
     place, whole = _place(facts), _everything(facts)

@@ -210,7 +210,7 @@ def _reduced_once(c: Setup) -> bool:
 
 
 def _gradient_fate(c: Setup) -> GradientFate:
-    if c.update.in_backward or c.update.offload in ("gradients", "parameters"):
+    if c.update.in_backward or c.update.gradients_away:
         return "dropped"
     # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
     # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.

@@ -115,8 +115,8 @@ def _tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     layout, precision, update = c.layout, c.precision, c.update
     kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
     states_at: Place = "device" if update.offload == "none" else "host"
-    gradients_at: Place = "host" if update.offload in ("gradients", "parameters") else "device"
-    weights_at: Place = "host" if update.offload == "parameters" else "device"
+    gradients_at: Place = "host" if update.gradients_away else "device"
+    weights_at: Place = "host" if update.weights_away else "device"
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients. Precisions
     # that sum gradients in FP32 beside 16-bit weights are those of other programs, which keep a copy.
     buffers, fetches = update.buffers, is_fetched(c)

@@ -211,7 +211,7 @@ def _busy(c: Setup, stage: Stage, step: StepTime) -> Seconds:
 def _calls(c: Setup, stage: Stage) -> Count:
     """Collectives and sends that the host issues for a micro-batch; those of a step's end are few and not counted."""
     layout = c.layout
-    sharded = (3 + bool(c.reference)) * max(stage.blocks, 1) if layout.peers > 1 and layout.zero == 3 else 0
+    sharded = (3 + c.reference_passes) * max(stage.blocks, 1) if layout.peers > 1 and layout.zero == 3 else 0
     sends = 4 * layout.interleave if layout.pipeline > 1 else 0
     again = c.checkpointing.kind != "none"
     passes = (2 + again) * (layout.context - 1) + 1 if layout.context > 1 else 0  # one call for all that a step sends
@@ -320,7 +320,7 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
         # after each, a block at a time; a reference's for its forward pass.
         gather = sum(_group(c, stored_bytes(c, g.held), stored_bytes(c, g.held) / blocks, g.stride) for g in groups)
         reduce = sum(_group(c, g.gradients, g.gradients / blocks, g.stride) for g in groups)
-        sent = (2 + bool(c.reference)) * gather + reduce
+        sent = (2 + c.reference_passes) * gather + reduce
         exposed = max(sent - busy, (gather + reduce) / blocks) if layout.overlap else sent
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps

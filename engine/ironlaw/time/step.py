@@ -213,7 +213,7 @@ class StepPlan:
             parts = work.pieces or pieces
             times: Ratio
             for phase, busy, waiting, kernels in self._phases(work, batch, own / parts):
-                times = accumulate * parts * (2 if self.setup.reference and phase == "forward" else 1)
+                times = accumulate * parts * (1 + self.setup.reference_passes * (phase == "forward"))
                 compute = compute + busy * times
                 memory = memory + waiting * times
                 launches = launches + kernels * times
@@ -390,9 +390,13 @@ def step_time(asked: Setup | str | Transformer | None = None, *words: Any, **cho
 
 
 def micro_batch_flops(c: Setup, parts: tuple[Section, ...]) -> tuple[Size, Size]:
-    """FLOPs of a micro-batch: the model's, and those done again, by checkpointing and by a chunked loss."""
+    """FLOPs of a micro-batch: the model's, and those from which it does not learn.
+
+    These are done again, by checkpointing and by a chunked loss, or by forward passes of a reference.
+    """
     model, hardware = operation_sizes(parts, c.checkpointing)
-    return model, hardware + model * -1 + _head_again_flops(c, parts)
+    forward = total(product_flops(op) * part.count for part in parts for op in part.ops)
+    return model, hardware + model * -1 + _head_again_flops(c, parts) + forward * c.reference_passes
 
 
 def whole_flops(c: Setup) -> tuple[Size, Size]:

@@ -124,12 +124,12 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
     elements = -(-trained_elements(c, stage) // shares)
     rate = c.host_link.achievable
     out = c.gradients.bytes(elements) / rate
-    if c.update.offload == "gradients":
+    if c.update.offload in ("gradients", "shards"):
         out = max(out * c.micro_batches - backward, 0.0)
     neighbors = min(c.devices, c.cluster.node_size) if c.cluster else 1
     update = update_bytes(c, stage, fused=True)
     # Weights that live there are fetched as they are needed (`fetch_seconds`).
-    back = 0 if c.update.offload == "parameters" else c.trained_weights.bytes(elements)
+    back = 0 if c.update.weights_away else c.trained_weights.bytes(elements)
     return out + neighbors * update / HOST_MEMORY + back / rate
 
 
@@ -145,11 +145,11 @@ def fetch_seconds(c: Setup, stage: Stage, passes: Count, forward: Seconds, backw
         forward: Seconds of the forward passes of a step.
         backward: Seconds of its backward passes, with what is computed again.
     """
-    if c.update.offload != "parameters" or c.host_link is None:
+    if not c.update.weights_away or c.host_link is None:
         return 0.0
     away = [t for t in static_tensors(c, stage) if t.component == "parameters" and t.place == "host"]
     size, elements = sum(t.bytes for t in away), sum(t.elements * t.count for t in away)
     each = size * passes / c.host_link.achievable
     shares = c.layout.peers if c.layout.zero == 3 else 1
-    again = 1 - min(kept_between(c) / max(elements * shares, 1), 1)
+    again = 1 - min(kept_between(c) / max(elements * shares, 1), 1) if c.update.buffers else 1
     return maximum(each - forward, 0.0) + maximum(each * again - backward, 0.0)

@@ -275,7 +275,7 @@ TRL = "model_name_or_path: meta-llama/Llama-3.1-8B\nbeta: 0.1\nmax_length: 1024\
         ([RUN + "rl: dpo\n"], "16-bit", 4),
         ([RUN + "rl: ipo\n"], "16-bit", 4),
         ([RUN + "rl: simpo\n"], None, 4),
-        ([RUN + "rl: kto\n"], "16-bit", 2),
+        ([RUN + "rl: kto\n"], "16-bit:3", 2),
         ([RUN], None, 2),
         ([LLAMA_FACTORY], "16-bit", 16),
         ([LLAMA_FACTORY.replace("bf16: true\n", "")], "fp32", 16),
@@ -286,7 +286,7 @@ TRL = "model_name_or_path: meta-llama/Llama-3.1-8B\nbeta: 0.1\nmax_length: 1024\
         ([TRL + "dtype: bfloat16\n"], "16-bit", 16),
         ([TRL, ZERO], "16-bit", 16),
         ([TRL + "precompute_ref_log_probs: true\n"], None, 16),
-        ([TRL + "desirable_weight: 1.0\n"], "fp32", 8),
+        ([TRL + "desirable_weight: 1.0\n"], "fp32:3", 8),
         (["trl dpo --model_name_or_path gpt2 --per_device_train_batch_size 3"], "fp32", 6),
     ],
 )

@@ -12,7 +12,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.utils.checkpoint import checkpoint
 
 from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
-from ironlaw import Transformer, training_memory
+from ironlaw import EngineError, Transformer, training_memory
 from tests.engine.graph.test_saved_activations import _default_dtype, gpt2, llama
 from tests.engine.memory.sharded import LLAMA, REPLICAS, local, replicas
 
@@ -95,3 +95,32 @@ def test_the_root_is_gathered_once_and_blocks_twice() -> None:
     gathered = {t.name: t.count for t in ledger.tensors if t.component == "gathered"}
     assert gathered["wte.weight.gathered"] == gathered["lm_head.weight.gathered"] == 1
     assert {count for name, count in gathered.items() if name.startswith("blocks.")} == {2}
+
+
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_offloaded_shards_leave_a_device_what_is_whole_on_it(method: str) -> None:
+    """FSDP's `CPUOffloadPolicy`: the host has the shards of weights, gradients and states; blocks are gathered."""
+    words: dict[str, Any] = {"dp": 4, "zero": 3, "method": method, "precision": "bf16", "update": "fused"}
+    here, away = (
+        training_memory("llama3-8b", "h100-sxm", 2, 1024, **words, offload=offload) for offload in ("none", "shards")
+    )
+    shards = [
+        t for t in here.tensors if t.component in ("parameters", "gradients", "optimizer") and "data" in t.shard_group
+    ]
+    assert away.host_bytes == sum(t.bytes for t in shards) > 0
+    assert {t.component for t in shards} == {"parameters", "gradients", "optimizer"}
+    whole = ("gathered", "buckets")
+    assert [away.component(name) for name in whole] == [here.component(name) for name in whole]
+    left = [t for t in here.tensors if t not in shards and t.component not in whole]
+    assert all(t.name.rpartition(".")[2] != "grad" for t in left)
+    assert away.saved_bytes == here.saved_bytes
+
+
+def test_shards_go_to_the_host_with_fsdp_alone() -> None:
+    refused: tuple[dict[str, Any], ...]
+    refused = ({"dp": 4, "zero": 2}, {"zero": 0}, {"dp": 4, "zero": 3, "offload_sizes": "bucket:1000"})
+    for words in refused:
+        with pytest.raises(EngineError, match="offload 'shards' is not allowed"):
+            training_memory("llama3-8b", "h100-sxm", 1, 1024, offload="shards", **words)
+    with pytest.raises(EngineError, match="optimizer_in_backward"):
+        training_memory("llama3-8b", "h100-sxm", 1, 1024, offload="shards", dp=4, zero=3, optimizer_in_backward=True)

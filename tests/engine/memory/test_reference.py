@@ -11,6 +11,7 @@ import torch
 
 from ironlaw import EngineError, Setup, explain, job_time, setup, step_time, training_memory
 from ironlaw.answers.peak import peak
+from ironlaw.graph.operations import count_operations
 from ironlaw.memory.tensors import REFERENCE
 from tests.engine.memory.adapted import FORMATS, autocasting, forward, llama, trained
 from tests.engine.memory.test_peak_of_adapters import SHAPE, Storages
@@ -89,6 +90,19 @@ def test_it_takes_a_forward_pass(words: dict[str, Any]) -> None:
     assert (short.backward, short.update) == (without.backward, without.update)
 
 
+def test_further_passes_take_as_long_each_and_count_as_what_nothing_is_learnt_from() -> None:
+    """KTO: the reference answers two texts, and the model one of them without learning from it."""
+    without, one, three = (job_time(_setup(reference=each)) for each in ("none", "16-bit", "16-bit:3"))
+    forward = one.compute - without.compute
+    assert three.compute - without.compute == pytest.approx(3 * forward)
+    counted = count_operations(_setup().model, _setup().batch, _setup().sequence).forward
+    again = [each.recomputed_flops - without.recomputed_flops for each in (one, three)]
+    assert again == [counted, 3 * counted]
+    assert without.convention_flops == three.convention_flops
+    memory = [training_memory(_setup(reference=each)).allocated_peak for each in ("16-bit", "16-bit:3")]
+    assert memory[0] == memory[1]
+
+
 def test_what_is_divided_is_gathered_once_more() -> None:
     without, with_one = (job_time(_setup(dp=64, zero=3, overlap=False, reference=one)) for one in ("none", "16-bit"))
     gathered = without.data < with_one.data < 1.5 * without.data
@@ -110,5 +124,8 @@ def test_its_moments_are_explained_to_the_byte(words: dict[str, Any], vocab: int
 def test_what_it_cannot_be_is_said() -> None:
     with pytest.raises(EngineError, match=r"reference 'bf16' is unknown; allowed: none, 16-bit, fp32"):
         _setup(reference="bf16")
+    for wrong in ("none:2", "16-bit:", "16-bit:0", "fp32:12"):
+        with pytest.raises(EngineError, match="reference"):
+            _setup(reference=wrong)
     with pytest.raises(EngineError, match="reference 'fp32' is not allowed with tp 2; allowed: none"):
         _setup(reference="fp32", tp=2)
