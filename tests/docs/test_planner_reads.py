@@ -79,10 +79,10 @@ def test_a_frozen_reference_and_pairs_of_sequences_are_counted(stage: str, each:
     assert not stood.controls["left"]
     said = {tip.title: tip for tip in suggest(stood)}
     passes = ", with 3 forward passes" if stage == "kto" else ""
-    other = said[f"Count a frozen reference (DPO, KTO) in fp32{passes}"]
+    other = said[f"Count a frozen reference (DPO, KTO, GRPO) in fp32{passes}"]
     wide = State("plan", {**stood.controls, **other.controls})
     assert _weights(wide) - _weights(stood) == pytest.approx(2 * model(LLAMA).parameters / GB, abs=0.1)
-    back = said[f"Take back: a frozen reference (DPO, KTO) in 16-bit{passes}"]
+    back = said[f"Take back: a frozen reference (DPO, KTO, GRPO) in 16-bit{passes}"]
     assert _weights(State("plan", {**stood.controls, **back.controls})) == _weights(plain)
 
 

@@ -20,7 +20,8 @@ _TOLD = {
     "cp": "{} cards share a sequence (context parallel)",
     "ep": "{} cards share the experts (expert parallel)",
     "imbalance": "{} times the mean of the tokens on the fullest of these cards",
-    "reference": "a frozen reference (DPO, KTO) in {}",
+    "reference": "a frozen reference (DPO, KTO, GRPO) in {}",
+    "rollout": "texts generated between steps (GRPO) {}",
     "update": "an update of the kind {}",
     "eval_batch": "evaluation with {} sequences at a time",
     "eval_kept": "evaluation that keeps the logits of {} batches",
@@ -95,7 +96,7 @@ def _before(replaced: Mapping[str, list[Any]], stands: Mapping[str, Any]) -> dic
 def _worded(state: live.State, word: str, value: object) -> str:
     """The same where it stands: a reference beside adapters has no weights of its own."""
     alone = word == "reference" and state.controls["method"] != "full"
-    return "the answers of a frozen reference (DPO, KTO)" if alone else worded(word, value)
+    return "the answers of a frozen reference (DPO, KTO, GRPO)" if alone else worded(word, value)
 
 
 def worded(word: str, value: object) -> str:
@@ -104,5 +105,9 @@ def worded(word: str, value: object) -> str:
     if word == "reference" and isinstance(value, str):
         kept, _, passes = value.partition(":")
         counted = f"{kept}, with {passes} forward passes" if passes else kept
+    if word == "rollout" and isinstance(value, str):
+        by, _, share = value.partition(":")
+        asleep = " while it generates" if by == "asleep" else ""
+        counted = f"by vLLM, with {100 * float(share):.0f} % of every card{asleep}" if share else "by the model itself"
     said = _TOLD.get(word, f"{word} {{}}").format(counted)
     return said.replace(" sequences at", " sequence at").replace(" batches", " batch") if value == 1 else said

@@ -57,7 +57,7 @@ SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 MORE = frozenset((
     "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
     "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "ep",
-    "imbalance", "offload", "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference",
+    "imbalance", "offload", "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference", "rollout",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
 MOST_IMBALANCE = 100_000
@@ -323,8 +323,10 @@ def words_of(state: live.State) -> dict[str, Any]:
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
     more = {word: value for word, value in more.items() if word not in (SAID, LEAN, PAIRS, WAS)}
     several = words["dp"] * int(more.get("cp", 1)) > 1
-    if more.get("offload") == "shards" and (not several or words["zero"] < 3 or "offload_sizes" in more):
-        more["offload"] = "optimizer"  # FSDP has no shards then
+    if more.get("offload", words["offload"]) in ("optimizer", "shards"):
+        # FSDP offloads all of its shards, or nothing.
+        fsdp = several and words["zero"] == 3 and not {"offload_sizes", "runtime"} & more.keys()
+        more["offload"] = "shards" if fsdp else "optimizer"
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS

@@ -96,8 +96,10 @@ def _reasons(state: live.State, c: Setup) -> Mapping[str, str]:
     reasons = dict.fromkeys((NAMES[name] for name in ("torchrun", "accelerate", "deepspeed", "fsdp")), NO_SETTING)
     if PAIRS in more_of(state.controls) and c.batch % 2:
         reasons = dict.fromkeys(reasons, "programs count pairs, and these sequences are no whole ones")
-    if c.reference or PAIRS in more_of(state.controls):
-        reasons[NAMES["torchrun"]] = "TRL has scripts of their own for DPO and KTO, `trl dpo` and `trl kto`"
+    if c.reference or c.rollout or PAIRS in more_of(state.controls):
+        reasons[NAMES["torchrun"]] = (
+            "TRL has scripts of their own for DPO, KTO and GRPO: `trl dpo`, `trl kto`, `trl grpo`"
+        )
     elif c.adaptation.quantization and c.adaptation.base != "fp32":
         reasons[NAMES["torchrun"]] = "TRL makes FP32 of what is not in 4 bits, and this plan keeps 16"
     if not (fsdp or deepspeed or c.layout.zero or c.update.offload != "none"):

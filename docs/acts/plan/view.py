@@ -366,7 +366,8 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     named = [line for line in (*lines.static, *lines.saved) if line.name.split()[0] not in absent]
     sums = [(line.name, line.formula, line.value) for line in named]
     sums += [(part.name, part.formula, part.bytes) for part in fullest.parts]
-    sums += [("DeepSpeed's and NCCL's buffers", "outside of the step's tensors", m.runtime)] if m.runtime else []
+    holds = "vLLM's share of the card" if asked.rollout else "DeepSpeed's and NCCL's buffers"
+    sums += [(holds, "outside of the step's tensors", m.runtime)] if m.runtime else []
     sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
     whole = "between steps" if fullest.moment.startswith(EVALUATION) else "of the step"
     sums += [("all together", f"the fullest moment {whole}: {fullest.moment}", m.device_total)]

@@ -67,6 +67,13 @@ def _experts(c: Setup) -> Iterator[str]:
     yield f"The fullest of them gets {fullest:g} times the mean of the tokens{rounded}."
 
 
+def _generated(c: Setup) -> Iterator[str]:
+    """Who generates the texts that a step learns from."""
+    if c.rollout:
+        how = "by the model itself, all of a step at once" if c.rollout.by == "generate" else "by vLLM on the device"
+        yield f"Texts are generated {how}: the memory of it is counted, the time is not."
+
+
 def _dropped(c: Setup) -> Iterator[str]:
     """Where a model's file drops elements, for a model whose configuration says so."""
     if c.framework.by_hand or not (own := c.model.dropouts):
@@ -101,6 +108,7 @@ def _sentences(c: Setup) -> Iterator[str]:
     yield from _dropped(c)
     if not c.adaptation.everything:
         yield _trained(c)
+    yield from _generated(c)
     if c.optimizer.paged:
         yield "Paged states count as the host's memory; moving them while the device is full takes time not counted."
     yield memory_sentence(c.chip)

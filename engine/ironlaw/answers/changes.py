@@ -172,7 +172,10 @@ def _states(c: Setup) -> Iterator[Change]:
     if c.micro_batches == 1 and not c.update.in_backward and not c.update.gradients_away:
         lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
         yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)
-    if c.update.offload == "none" and c.host_link:
+    if c.update.offload == "none" and c.host_link and c.fully_sharded:
+        title = "Keep the shards of weights, gradients and optimizer states in host memory"
+        yield Change("--offload shards", {"offload": "shards"}, title)
+    elif c.update.offload == "none" and c.host_link:
         for what, title in (("optimizer", "optimizer states"), ("gradients", "optimizer states and gradients")):
             yield Change(f"--offload {what}", {"offload": what}, f"Keep {title} in host memory")
 

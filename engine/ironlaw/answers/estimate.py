@@ -112,7 +112,7 @@ class MemoryBytes:
         gathered: Parameters of two blocks that ZeRO-3 has collected.
         peak_balance: Temporary tensors at the peak, less the parts of the above that are not alive at that moment.
         allocated_peak: The most that is allocated at once: `torch.cuda.max_memory_allocated`.
-        runtime: What DeepSpeed's buffers and communicators take besides.
+        runtime: What DeepSpeed's buffers and communicators, or vLLM, take besides.
         context: What the driver takes outside the framework's allocator.
         device_total: All three together, the least a device must have.
         capacity: What programs can allocate on the device.

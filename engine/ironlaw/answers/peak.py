@@ -22,7 +22,7 @@ from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, groups
 from ironlaw.memory.ledger import busiest, memory_plans
 from ironlaw.memory.liveness import cached_casts
 from ironlaw.memory.static import stored_formats
-from ironlaw.memory.tensors import EVALUATION, REFERENCE, Candidate, MemoryLedger, MemoryPlan
+from ironlaw.memory.tensors import EVALUATION, REFERENCE, ROLLOUT, Candidate, MemoryLedger, MemoryPlan
 
 Kind = Literal["weights", "gradients", "temporary"]
 MOMENTARY = ("gathered", "buckets")
@@ -157,7 +157,7 @@ def _gone(c: Setup, moment: str) -> tuple[str, ...]:
     """Saved components of which nothing is there at a moment."""
     if moment in ("optimizer step", "last reduction"):
         return "casts", "activations", "logits"
-    if moment.startswith(EVALUATION):
+    if moment.startswith((EVALUATION, ROLLOUT)):
         return ("casts",) * c.framework.compiled + ("activations", "logits")
     return () if "loss" in moment or c.loss.kept or moment.startswith(REFERENCE) else ("logits",)
 

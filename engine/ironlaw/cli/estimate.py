@@ -28,7 +28,7 @@ WORDS = {
     "gathered": "parameters collected by ZeRO-3",
     "peak_balance": "temporary tensors at the peak, less what is not alive then",
     "context": "driver, outside PyTorch's allocator",
-    "runtime": "DeepSpeed's buffers and communicators",
+    "runtime": "outside PyTorch's allocator: of DeepSpeed, or of vLLM",
 }
 VERDICTS = {
     "fits": "It fits: the whole band of what is needed does.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ironlaw.cli.terminal import UsageError, closest, quoted
-from ironlaw.config.choices import BUFFERS, buffers
+from ironlaw.config.choices import BUFFERS, ROLLOUTS, buffers, rollout
 from ironlaw.config.optimizers import list_optimizers
 from ironlaw.config.setup import DEFAULT_GPU, PASSES, REFERENCES
 from ironlaw.core.errors import EngineError
@@ -89,6 +89,19 @@ def sizes() -> ValueKind:
         return text
 
     return ValueKind(read, BUFFERS)
+
+
+def rollouts() -> ValueKind:
+    """Who generates texts between steps."""
+
+    def read(text: str) -> str:
+        try:
+            rollout(text)
+        except EngineError:
+            raise ValueError(text) from None
+        return text
+
+    return ValueKind(read, ", ".join(ROLLOUTS), lambda: ("none", "generate", "beside:0.3", "asleep:0.3"), few=True)
 
 
 def reference() -> ValueKind:
@@ -246,6 +259,7 @@ STEP = (
     Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
     Option("--eval-batch", whole(1, 1_000_000), "sequences that a device evaluates at once (--batch)"),
     Option("--eval-kept", whole(0, 1_000_000), "batches of evaluation whose logits are kept (0)"),
+    Option("--rollout", rollouts(), "who generates texts between steps, as in GRPO (none)"),
     Option("--reference", reference(), "a frozen model beside it, as in DPO (none)"),
     Option("--eval-logits", None, "evaluation has the logits whole, whatever the loss of the training"),
 )

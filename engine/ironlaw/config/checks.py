@@ -69,8 +69,11 @@ def _require_layers(c: Setup) -> None:
 def _require_layout(c: Setup) -> None:
     layout = c.layout
     for what in ("tensor", "pipeline", "context", "expert"):
-        if c.reference and (ways := getattr(layout, what)) > 1:
+        ways = getattr(layout, what)
+        if c.reference and ways > 1:
             raise EngineError("reference", c.reference.name, ("none",), {what: ways})
+        if c.rollout and ways > 1:
+            raise EngineError("rollout", c.rollout.name, ("none",), {what: ways})
     if layout.sequence_parallel and layout.tensor == 1:
         raise EngineError("sequence_parallel", True, (Instead("tensor", "of at least 2"),), {"tensor": 1})
     if layout.zero and layout.peers == 1:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_args
 
 from ironlaw.core.errors import EngineError, require_bool, require_name, settle_fields, whole_number
-from ironlaw.core.units import Count
+from ironlaw.core.units import Count, Ratio
 from ironlaw.graph.blocks import AttentionKernel, FrameworkName
 from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 from ironlaw.graph.tape import Backend, BackendName
@@ -218,6 +219,40 @@ def evaluation(batch: Count | None, kept: Count, whole: bool) -> Evaluation | No
     """How the model is evaluated; None where nothing is said of it."""
     made = Evaluation(batch, kept, whole)
     return None if made == Evaluation() else made
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """Who generates the texts that reinforcement learning learns from, between steps.
+
+    Attributes:
+        by: The model itself, `"generate"`; another program on the same device, which holds its share of the memory all
+            the time, `"beside"`, or while it generates alone, `"asleep"`.
+        share: Of the device's memory, where it is another program (vLLM's `gpu_memory_utilization`).
+    """
+
+    by: str
+    share: Ratio = 0.0
+
+    @property
+    def name(self) -> str:
+        """As written on the command line."""
+        return f"{self.by}:{self.share:g}" if self.share else self.by
+
+
+ROLLOUTS = ("none", "generate", "beside:SHARE", "asleep:SHARE with SHARE from 0.01 to 0.99")
+
+
+def rollout(text: str) -> Rollout | None:
+    """A rollout as it is written; None for none. Raises `EngineError`."""
+    if text == "none":
+        return None
+    by, colon, share = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if by == "generate" and not colon:
+        return Rollout(by)
+    if by in ("beside", "asleep") and re.fullmatch(r"0\.[0-9]{1,2}", share) and float(share) > 0:
+        return Rollout(by, float(share))
+    raise EngineError("rollout", text, ROLLOUTS)
 
 
 @dataclass(frozen=True, slots=True)

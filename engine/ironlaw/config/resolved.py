@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from ironlaw.config.choices import Attention, Evaluation, Framework, Loss, Update
+from ironlaw.config.choices import Attention, Evaluation, Framework, Loss, Rollout, Update
 from ironlaw.config.layout import Layout, Stage, stages
 from ironlaw.config.optimizers import Optimizer
 from ironlaw.core.errors import EngineError
@@ -62,6 +62,7 @@ class Setup:
         reference: The format of a frozen copy of the model that runs forward beside it, as in DPO; None without one.
         reference_passes: Its forward passes for each of the model's own, and those of the model from which it does not
             learn, as KTO's of mismatched examples.
+        rollout: Who generates texts between steps, as in GRPO; None where nobody does.
     """
 
     model: Transformer
@@ -81,6 +82,7 @@ class Setup:
     evaluation: Evaluation | None = None
     reference: DType | None = None
     reference_passes: Count = 0
+    rollout: Rollout | None = None
 
     def __hash__(self) -> int:
         return self._hash

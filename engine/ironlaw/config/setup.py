@@ -11,6 +11,7 @@ from ironlaw.config.choices import attention as attention_by_name
 from ironlaw.config.choices import evaluation as evaluation_by_words
 from ironlaw.config.choices import framework as framework_by_name
 from ironlaw.config.choices import loss as loss_by_name
+from ironlaw.config.choices import rollout as rollout_by_text
 from ironlaw.config.choices import update as update_by_name
 from ironlaw.config.layout import Layout
 from ironlaw.config.optimizers import Optimizer, list_optimizers
@@ -102,6 +103,7 @@ def setup(
     eval_kept: Count = 0,
     eval_logits: bool = False,
     reference: str = "none",
+    rollout: str = "none",
 ) -> Setup:
     """A setup from names. The arguments are those of the command line.
 
@@ -177,6 +179,8 @@ def setup(
         reference: `"16-bit"` or `"fp32"`, the format of a frozen model of the same size that every step asks too, as in
             DPO: its weights and a forward pass. Beside adapters it is the model without them. `"none"` has none, and
             `"16-bit:3"` three forward passes from which nothing is learnt, as in KTO.
+        rollout: Who generates texts between steps, as in GRPO: the model itself, `"generate"`, all those of a step at
+            once; or vLLM on the same device, with `"beside:0.3"` of its memory, and `"asleep:0.3"` while it generates.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -220,6 +224,7 @@ def setup(
         cluster=_cluster(chip, layout.devices, whole_number("node_size", node_size), link, network, network_gbit),
         evaluation=evaluation_by_words(eval_batch, eval_kept, eval_logits),
         **_reference(reference, chip),
+        rollout=rollout_by_text(rollout),
     )
     trained = {
         "lora_rank": lora_rank, "lora_targets": lora_targets, "lora_dropout": lora_dropout or None,

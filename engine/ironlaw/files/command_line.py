@@ -191,7 +191,8 @@ def read(text: str) -> Reading:
     inside = trainers.read(given, dialect)
     if told := next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if kind == "TRL" else None:
         stage: Any = told[1]
-        inside = replace(inside, facts=replace(inside.facts, stage=stage), silent=inside.silent - {"stage"})
+        facts = replace(inside.facts, stage=stage, **trainers.generation(given, stage))
+        inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
     if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
         by_default = by_default.completed(Facts(sequence=1024))

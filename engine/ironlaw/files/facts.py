@@ -52,6 +52,7 @@ class Facts:
         packing: Whether short sequences are joined to full ones.
         stage: What is trained for.
         referenced: Whether a frozen reference answers beside the model where the stage has one.
+        rollout: Who generates texts between steps: a rollout of `ironlaw.config.choices`.
         method: Which parameters are trained.
         rank: Of LoRA.
         targets: Modules with an adapter, by their names in the model, or `("all-linear",)`.
@@ -99,6 +100,7 @@ class Facts:
     packing: bool | None = None
     stage: Stage | None = None
     referenced: bool | None = None
+    rollout: str | None = None
     method: Method | None = None
     rank: Count | None = None
     targets: tuple[str, ...] | None = None

@@ -62,6 +62,11 @@ def _prepared(c: Setup) -> bool:
     return c.adaptation.quantization is not None and c.precision.autocast and c.adaptation.base == "fp32"
 
 
+def _offloads_as_fsdp(c: Setup) -> bool:
+    """Whether nothing lives in the host's memory, or what FSDP takes there: all shards, where it divides weights."""
+    return c.update.offload in ("none", "shards" if c.layout.zero == 3 else "optimizer")
+
+
 def fused_attention(chip: Accelerator) -> str:
     """The implementation that Trainers call for fused attention. FlashAttention 2 is for Ampere and later GPUs.
 
@@ -80,7 +85,7 @@ def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
     optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
-    elsewhere = c.framework.by_hand or c.layout.model_parallel or c.update.in_backward or c.reference
+    elsewhere = c.framework.by_hand or c.layout.model_parallel or c.update.in_backward or c.reference or c.rollout
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
@@ -138,7 +143,7 @@ def _adapter(c: Setup) -> dict[str, Any]:
 
 def fsdp(c: Setup) -> Settings | None:
     """Those settings of a Trainer that divide by FSDP."""
-    if not uses_fsdp(c) or _prepared(c):
+    if not uses_fsdp(c) or _prepared(c) or not _offloads_as_fsdp(c):
         return None
     away = c.update.offload != "none"
     return {
@@ -282,7 +287,7 @@ def accelerate(c: Setup) -> Settings | None:
             return None  # it has no keys for them
         inside["gradient_accumulation_steps"] = c.micro_batches
         return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}
-    if uses_fsdp(c) and not _prepared(c):
+    if uses_fsdp(c) and not _prepared(c) and _offloads_as_fsdp(c):
         config: dict[str, Any] = {
             "fsdp_version": 2,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",

@@ -93,7 +93,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
     rest["unprepared"] = dialect.kind in _LOADERS or None
     rest["referenced"] = False if _is_alone(document) else None
-    named = {fact: value for fact, value in {**rest, **plain}.items() if value is not None}
+    read = {**rest, **plain, **generation(document, rest.get("stage"))}
+    named = {fact: value for fact, value in read.items() if value is not None}
     silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
     found = {**silent, **named}
     if found.get("method") in ("full", "freeze"):
@@ -198,6 +199,31 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
     if 4 in bits and double is not None:
         found["double_quantization"] = values.switch("double_quantization", double)
     return found
+
+
+_PROMPT, _COMPLETION, _VLLM = 512, 256, 0.3
+"""Tokens of a prompt and of a completion, and vLLM's share of a card, where TRL is not told (`GRPOConfig`)."""
+
+
+def generation(document: Document, stage: object) -> Found:
+    """Facts of GRPO as TRL runs it: its texts are prompts and completions, which the model generates or vLLM."""
+    if stage != "grpo":
+        return {}
+    inner = document.get("trl")
+    said = inner if isinstance(inner, Mapping) else document
+    lengths = {key: values.count(key, said.get(key)) for key in ("max_prompt_length", "max_completion_length")}
+    found: Found = {"referenced": bool(values.amount("beta", said.get("beta")))}
+    if any(lengths.values()):
+        found["sequence"] = (lengths["max_prompt_length"] or _PROMPT) + (
+            lengths["max_completion_length"] or _COMPLETION
+        )
+    if not values.switch("use_vllm", said.get("use_vllm")):
+        return {**found, "rollout": "generate"}
+    if said.get("vllm_mode", "colocate") != "colocate":
+        return found
+    share = values.amount("vllm_gpu_memory_utilization", said.get("vllm_gpu_memory_utilization")) or _VLLM
+    how = "asleep" if values.switch("sleep", said.get("vllm_enable_sleep_mode")) else "beside"
+    return {**found, "rollout": f"{how}:{min(max(share, 0.01), 0.99):.2f}"}
 
 
 def _is_alone(document: Document) -> bool:
@@ -405,7 +431,7 @@ def _of_a_script(document: Document) -> Found:
 _ALONE = ("orpo", "simpo")
 """Ways to train by pairs without a reference."""
 _STAGES: Mapping[Stage, Set[str]] = {
-    "grpo": {"num_generations"},
+    "grpo": {"num_generations", "max_completion_length"},
     "kto": {"desirable_weight", "undesirable_weight"},
     "dpo": {"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"},
 }

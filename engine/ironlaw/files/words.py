@@ -305,15 +305,17 @@ def _everything(facts: Facts) -> bool:
 def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
     if facts.method == "freeze":
         assumed.append("All layers are trained: which ones the file freezes is not read.")
-    if facts.stage in ("reward", "ppo", "grpo"):
+    if facts.stage in ("reward", "ppo"):
         assumed.append("Only the model that is trained is counted: no reference model, no rewards, no generation.")
+    if facts.stage == "grpo":
+        assumed.append("Prompts count as completions, whose scores GRPO needs alone; rewards are not counted.")
     reference = _reference(facts, assumed)
     if facts.method not in ("lora", "dora", "qlora"):
-        return {"method": "full" if facts.method else None, "reference": reference}
+        return {"method": "full" if facts.method else None, "reference": reference, "rollout": facts.rollout}
     targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
     # What is not in 4 bits has 16 under FSDP; where it divides the weights that stands by itself.
     apart = facts.unprepared or (facts.runtime == "fsdp" and facts.zero == 2)
-    base = "fp32" if facts.weights == "fp32" else None
+    base = "fp32" if facts.weights == "fp32" != facts.compute else None
     return {
         "method": "qlora" if facts.method == "qlora" else "lora",
         "base_format": ("16-bit" if apart else None) if facts.method == "qlora" else base,
@@ -323,6 +325,7 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
         "double_quantization": facts.double_quantization if facts.method == "qlora" else None,
         "adapter_format": "16-bit" if facts.fp32_adapters is False else None,
         "reference": reference,
+        "rollout": facts.rollout,
     }
 
 
@@ -336,7 +339,7 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
 
     Sources: TRL (`DPOTrainer.__init__`), LLaMA-Factory (`create_ref_model`).
     """
-    if facts.stage not in ("dpo", "kto") or facts.referenced is False:
+    if facts.stage not in ("dpo", "kto", "grpo") or facts.referenced is False:
         return None
     # KTO asks both models for mismatched examples too (TRL, `KTOTrainer.get_batch_loss_metrics`).
     passes, told = (":3", "three forward passes") if facts.stage == "kto" else ("", "a forward pass")

@@ -12,7 +12,7 @@ from ironlaw.config.layout import Stage
 from ironlaw.config.optimizers import is_hidden
 from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.config.setup import as_setup
-from ironlaw.core.sizes import NOTHING, Size, as_size, total
+from ironlaw.core.sizes import BATCH, NOTHING, TOKENS, Size, as_size, total
 from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.adaptation import FULL
 from ironlaw.graph.checkpointing import NONE
@@ -25,8 +25,8 @@ from ironlaw.memory.fully_sharded import fully_sharded
 from ironlaw.memory.linear_loss import linear_loss, ways
 from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from ironlaw.memory.peak import StepMemory
-from ironlaw.memory.static import holders, static_tensors, trained_parameters
-from ironlaw.memory.tensors import EVALUATION, REFERENCE, Candidate, MemoryLedger, MemoryPlan, Place, Saved
+from ironlaw.memory.static import holders, stage_held, static_tensors, stored_bytes, trained_parameters
+from ironlaw.memory.tensors import EVALUATION, REFERENCE, ROLLOUT, Candidate, MemoryLedger, MemoryPlan, Place, Saved
 from ironlaw.models.transformer import Transformer
 from ironlaw.numerics.dtypes import BF16
 from ironlaw.numerics.precision import precision
@@ -133,11 +133,16 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     return MemoryPlan(
         static=static,
         saved=tuple(_saved_tensors(c, stage, parts)),
-        candidates=(*step.candidates(), *_evaluation(c, stage, parts, sets, step), *_reference(c, stage, parts, step)),
+        candidates=(
+            *step.candidates(),
+            *_evaluation(c, stage, parts, sets, step),
+            *_reference(c, stage, parts, step),
+            *_rollout(c, stage, step),
+        ),
         chunks=c.loss.chunks,
         workspace_bytes=workspace,
         context_bytes=context,
-        runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
+        runtime_bytes=(overheads(c).total if c.framework.runtime == "deepspeed" else 0) + _beside(c),
         ways=ways(c),
     )
 
@@ -171,6 +176,39 @@ def _reference(c: Setup, stage: Stage, parts: tuple[Section, ...], step: StepMem
     sets = (_working_set(own, part, "accrue") for part in parts)
     for one in evaluated(own, tuple(zip(parts, sets, strict=True)), step.resident, step):
         yield Candidate(one.moment.replace(EVALUATION, REFERENCE), one.whole + there, one.chunk)
+
+
+def _beside(c: Setup) -> Bytes:
+    """What another program that generates holds of the device all the time."""
+    return int(c.rollout.share * c.chip.memory_bytes) if c.rollout and c.rollout.by == "beside" else 0
+
+
+SAMPLED_BYTES = 12
+"""Bytes of a token's scores in FP32 while the next token is drawn: logits, scores, probabilities.
+
+Source: transformers, `generation/utils.py`, `_sample`.
+"""
+
+
+def _rollout(c: Setup, stage: Stage, step: StepMemory) -> Iterator[Candidate]:
+    """The moment at which the last token of all texts of a step is drawn, or another program holds its share.
+
+    The model's own cache has keys and values of all tokens, also of those outside of windows. Weights that devices
+    divide are whole then: each device generates by itself.
+    """
+    if c.rollout is None or c.rollout.by == "beside":
+        return
+    size = as_size(step.resident)
+    if c.rollout.by == "asleep":
+        size += int(c.rollout.share * c.chip.memory_bytes)
+    else:
+        model, wide = stage.model, c.precision.compute.bits // 8
+        cached = sum(count * layer.attention.cached for layer, count in model.stack)
+        cached += max(getattr(layer.attention, "unfolded", 0) for layer, _ in model.stack)
+        size += (TOKENS * (cached * wide) + BATCH * (model.vocab * (wide + SAMPLED_BYTES))) * c.micro_batches
+        if c.layout.divides_weights:
+            size += stored_bytes(c, stage_held(c, stage))
+    yield Candidate(f"{ROLLOUT}, generation", size, NOTHING)
 
 
 def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:

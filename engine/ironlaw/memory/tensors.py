@@ -22,6 +22,8 @@ EVALUATION = "evaluation"
 """With which the names of moments begin that are no step's."""
 REFERENCE = "reference"
 """With which those begin at which a frozen reference answers."""
+ROLLOUT = "rollout"
+"""With which those begin at which texts are generated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,11 @@ class Attention:
             raise EngineError("rotated", self.rotated, f"at most {self.head_size}", {"head_size": self.head_size})
 
     @property
+    def cached(self) -> Count:
+        """Elements of keys and values that generating keeps of a token."""
+        return self.kv_heads * (self.head_size + self.value_size)
+
+    @property
     def query_width(self) -> Count:
         """Width of all query heads side by side, a d."""
         return self.heads * self.head_size
@@ -161,6 +166,16 @@ class LatentAttention:
         return self.heads
 
     @property
+    def cached(self) -> Count:
+        """Elements that generating keeps of a token: of what keys and values are made from."""
+        return self.rank + self.rotated
+
+    @property
+    def unfolded(self) -> Count:
+        """Elements that a layer makes of them while it generates: the product, and keys and values put together."""
+        return self.kv_heads * (self.plain_size + self.head_size + 2 * self.value_size)
+
+    @property
     def query_width(self) -> Count:
         """Width of all query heads side by side."""
         return self.heads * self.head_size
@@ -197,6 +212,11 @@ class LinearAttention:
         if self.value_heads % self.key_heads:
             heads = {"key_heads": self.key_heads}
             raise EngineError("value_heads", self.value_heads, f"a multiple of {self.key_heads}", heads)
+
+    @property
+    def cached(self) -> Count:
+        """Nothing: its state does not grow with the tokens."""
+        return 0
 
     @property
     def key_width(self) -> Count:

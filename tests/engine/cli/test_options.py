@@ -24,7 +24,7 @@ GOOD = {
     "--accumulation": "separate", "--rms-norm": "fused", "--method": "lora", "--lora-targets": "c_attn",
     "--lora-dropout": "0.1", "--adapter-format": "16-bit", "--base-format": "fp32", "--quantization-block": "256",
     "--frozen": "wte", "--offload-sizes": "bucket:9000000", "--eval-batch": "256", "--reference": "16-bit",
-    "--imbalance": "1.5",
+    "--imbalance": "1.5", "--rollout": "beside:0.3",
 }  # fmt: skip
 BESIDE = {
     "--pp": {"--micro-batches": "4"}, "--logits": {"--precision": "bf16"}, "--runtime": {"--precision": "mixed"},

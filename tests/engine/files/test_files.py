@@ -109,10 +109,11 @@ def test_trl_recomputes_cuts_at_1024_and_computes_in_bf16_when_its_file_is_silen
 def test_trls_trainers_of_preferences_are_told_from_its_fine_tuning(text: str, stage: str) -> None:
     reading = read(text)
     assert reading.facts.stage == stage
-    told = "Only the model that is trained is counted: no reference model, no rewards, no generation."
+    told = "Prompts count as completions, whose scores GRPO needs alone; rewards are not counted."
     found = words_of([reading], {"model": "gpt2", "gpu": "t4"})
     assert (told in found.assumed) == (stage == "grpo")
-    assert ("reference" in found.words) == (stage in ("dpo", "kto"))
+    assert ("reference" in found.words) == (stage != "sft")
+    assert ("rollout" in found.words) == (stage == "grpo")
 
 
 def test_a_deepspeed_file_says_what_is_divided_and_auto_says_nothing() -> None:

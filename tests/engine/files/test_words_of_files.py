@@ -334,10 +334,43 @@ def test_a_reference_that_answered_before_took_a_pass() -> None:
 
 def test_what_is_left_out_of_the_count_is_said() -> None:
     found = words(RUN + "rl: grpo\n")
-    assert any("no reference model" in line for line in found.assumed)
+    assert any("rewards are not counted" in line for line in found.assumed)
     megatron = "torchrun --nproc-per-node 8 pretrain_gpt.py --num-attention-heads 32 --expert-model-parallel-size 2"
     (line,) = (one for one in words(megatron, model="llama3-8b").assumed if "Expert parallelism" in one)
     assert line.endswith("is not counted for a model which has no experts a layer: the answer is without it.")
+
+
+GRPO = "model_name_or_path: Qwen/Qwen2.5-7B\nnum_generations: 8\nper_device_train_batch_size: 8\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "rollout", "sequence", "reference"),
+    [
+        ("", "generate", 1024, None),
+        ("max_completion_length: 2048\n", "generate", 512 + 2048, None),
+        ("max_prompt_length: 1000\nbeta: 0.04\n", "generate", 1000 + 256, "fp32"),
+        ("max_completion_length: 100\nuse_vllm: true\nbeta: 0\n", "beside:0.30", 612, None),
+        (
+            "use_vllm: true\nvllm_gpu_memory_utilization: 0.45\nvllm_enable_sleep_mode: true\n",
+            "asleep:0.45",
+            1024,
+            None,
+        ),
+        ("use_vllm: true\nvllm_mode: server\nbf16: true\ndtype: bfloat16\nbeta: 0.1\n", None, 1024, "16-bit"),
+    ],
+)
+def test_texts_of_grpo_are_prompts_and_completions(
+    more: str, rollout: str | None, sequence: int, reference: str | None
+) -> None:
+    """As TRL has them, and who generates them; without `beta` there is no reference."""
+    found = words(GRPO + more).words
+    assert (found.get("rollout"), found["sequence"], found.get("reference")) == (rollout, sequence, reference)
+    made = setup(**found)
+    assert (made.rollout is None) is (rollout is None)
+    options = " ".join(f"--{line.replace(': ', ' ')}" for line in more.splitlines())
+    command = f"trl grpo --model_name_or_path Qwen/Qwen2.5-7B --num_generations 8 {options}"
+    said = words(command).words
+    assert (said.get("rollout"), said["sequence"], said.get("reference")) == (rollout, sequence, reference)
 
 
 def test_devices_that_share_experts_are_counted_where_the_engine_can() -> None:
