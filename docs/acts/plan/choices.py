@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -24,6 +24,7 @@ from ironlaw import (
 from ironlaw.files import Facts
 from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
+from ironlaw.files.logs import SELECTIVE
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
@@ -97,6 +98,13 @@ NAMES_MODEL = (*KINDS, "nanoGPT", "command", "name", "log")
 """Kinds of text that name a model."""
 KNOWN, KNOWABLE = "known", tuple(DECIDED.values())
 """Beside them: of which words texts said how they were, by their places as bits (`ironlaw.files.words.said_words`)."""
+SWITCHES = (
+    "lora_modules_to_save", "modules_to_save", "additional_target", "use_galore", "use_badam", "use_apollo",
+    "lisa_n_layers", "sequence_parallel_degree", "activation_offloading",
+)  # fmt: skip
+"""Settings of trainers that change memory or time and are not counted."""
+UNCOUNTED, UNCOUNTABLE = "uncounted", (*SWITCHES, "gradient_checkpointing", SELECTIVE)
+"""Beside them: what texts say was on and is not counted, by its places as bits."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _OF_ADAPTERS = ("lora", "dora", "base_format")
@@ -123,6 +131,16 @@ def _cards() -> dict[str, str]:
     return {name: accelerator(name).title for name in list_accelerators() if name not in SPECIAL}
 
 
+def bits_of(found: Collection[str], among: Sequence[str]) -> int:
+    """Which of some names are found, by their places as bits."""
+    return sum(1 << place for place, name in enumerate(among) if name in found)
+
+
+def named_by(bits: int, among: Sequence[str]) -> list[str]:
+    """The names whose places are set in some bits."""
+    return [name for place, name in enumerate(among) if bits >> place & 1]
+
+
 def _object(text: str) -> dict[str, Any]:
     """The object that a note is. Raises `ValueError` where it is none."""
     try:
@@ -144,7 +162,8 @@ def is_config(text: str) -> None:
 def is_measured(text: str) -> None:
     """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = _object(text)
-    named = found.keys() <= MEASURED | {READ_AT, KNOWN} and type(found.get(KNOWN, 0)) is int
+    bits = [found.get(name, 0) for name in (KNOWN, UNCOUNTED)]
+    named = found.keys() <= MEASURED | {READ_AT, KNOWN, UNCOUNTED} and all(type(one) is int for one in bits)
     if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 

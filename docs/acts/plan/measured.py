@@ -17,14 +17,14 @@ from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, NOTICED, Gap, Placed, compare
 
-from .choices import BESIDES, KNOWABLE, KNOWN, READ_AT, mark_of
+from .choices import BESIDES, KNOWABLE, KNOWN, READ_AT, UNCOUNTABLE, UNCOUNTED, mark_of, named_by
 from .left import left
 
 CHANGED = (
     "Settings were moved since this was read. What follows holds if they are now those of the run that was measured."
 )
 """Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
-UNCOUNTED = "This plan has no numbers to stand beside it: make it the one that ran, and they stand here."
+NO_NUMBERS = "This plan has no numbers to stand beside it: make it the one that ran, and they stand here."
 NOT_YOURS = "The plan's numbers stand beside it, with what would explain the rest, once its model is yours: choose it."
 """Said of the page's own model: beside a run of another one its numbers say nothing."""
 MOST = 6
@@ -48,6 +48,8 @@ UNSEEN = (
     "a card that others use too or that slows down when hot"
 )
 """What is said of time that no setting explains."""
+_MAY_EXPLAIN = "First what is not counted, then settings that would lead towards what was measured"
+_OPEN = "It changes what was measured; by how much is not known, nor what it leaves to other settings."
 _OF_THE_PLAN = {"allocated_peak": "allocated", "device_total": "process"}
 _UNCOMPARED = ("mfu",)
 """What is told and not compared: programs count utilization in their own ways."""
@@ -78,7 +80,7 @@ def _named(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
 
 
-def read_tables(state: live.State, why: str = UNCOUNTED) -> dict[str, live.Table]:
+def read_tables(state: live.State, why: str = NO_NUMBERS) -> dict[str, live.Table]:
     """What was read, where the plan has no numbers to stand beside it; none without any.
 
     Args:
@@ -100,13 +102,12 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         return {}
     if "model" in left(state):
         return read_tables(state, NOT_YOURS)
-    gap, message, known = _gap(asked, text)
+    gap, message, known = _gap(asked, text, besides=BESIDES in left(state))
     numbers = json.loads(text)
     mark = numbers.get(READ_AT)
     since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
     tables = {}
     since += _samples(asked, numbers.get("samples_per_step"))
-    since += "What your files switch on and is not counted may explain some of it. " if BESIDES in left(state) else ""
     if message:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(
@@ -127,11 +128,11 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         _words_last(live.columns("Yours", "Measured", "Expected", "Band", "")),
         compared,
     )
-    if gap.differences:
-        rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
-        tables["differences"] = live.Table(
-            "What would explain it, what explains most first", _words_last(live.columns("If", "Then")), rows
-        )
+    if gap.differences or gap.uncounted:
+        rows = [live.row(f"Not counted: {name}", _OPEN) for name in gap.uncounted]
+        rows += [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
+        caption = _MAY_EXPLAIN if gap.uncounted else "What would explain it, what explains most first"
+        tables["differences"] = live.Table(caption, _words_last(live.columns("If", "Then")), rows)
     return tables
 
 
@@ -164,19 +165,22 @@ def _compared(one: Placed) -> dict[str, str]:
 
 
 @lru_cache(maxsize=8)
-def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...], str]:
+def _gap(asked: Setup, text: str, *, besides: bool) -> tuple[Gap, tuple[tuple[str, str], ...], str]:
     numbers: dict[str, Any] = json.loads(text)
     numbers.pop(READ_AT, None)
-    known = numbers.pop(KNOWN, 0)
+    known, uncounted = named_by(numbers.pop(KNOWN, 0), KNOWABLE), named_by(numbers.pop(UNCOUNTED, 0), UNCOUNTABLE)
     seen = Observed(program="", **numbers)
-    gap = compare(asked, seen, [word for place, word in enumerate(KNOWABLE) if known >> place & 1])
+    gap = compare(asked, seen, known, uncounted if besides else ())
     return gap, lines(asked, seen), _known(asked, gap)
 
 
 def _known(asked: Setup, gap: Gap) -> str:
-    """How much of a step's time above its band known causes explain together, and what may be behind the rest."""
+    """How much of a step's time above its band known causes explain together, and what may be behind the rest.
+
+    Nothing where something that is not counted has its share.
+    """
     step = next((one for one in gap.figures if one.name == "step_s"), None)
-    if step is None or step.place != "above":
+    if step is None or step.place != "above" or gap.uncounted:
         return ""
     titles: list[str] = []
     words: dict[str, Any] = {}

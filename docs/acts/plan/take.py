@@ -11,7 +11,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
-from ironlaw.files import Reading, UnreadError, parts
+from ironlaw.files import Reading, UnreadError, parts, uncolored
 from ironlaw.files.facts import AUTO, FAR
 from ironlaw.files.words import Joined, joined, said_words, sequences, words_of
 from ironlaw.models.checkpoints import audit, count_elements
@@ -31,6 +31,10 @@ from .choices import (
     PASTED,
     READ_AT,
     SAID,
+    SWITCHES,
+    UNCOUNTABLE,
+    UNCOUNTED,
+    bits_of,
     in_list,
     mark_of,
     model_of,
@@ -38,7 +42,7 @@ from .choices import (
 from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
-from .pasted import PLAIN, labeled, latest, replaced, standing
+from .pasted import OF_A_RUN, PLAIN, labeled, latest, replaced, standing
 
 _SAME = (
     "gpu",
@@ -54,7 +58,8 @@ _SAME = (
     "zero",
 )
 """Words of a setup that a control of the same name sets."""
-_GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "sequence", "method": "method"}
+_GIVEN = {"model": "model", "gpu": "gpu", "dp": "devices", "batch": "micro_batch", "sequence": "sequence",
+          "method": "method"}  # fmt: skip
 """Words that stand as the reader has them where no text says the fact."""
 _FORMATS = ("compute", "weights", "sums")
 """Facts of which the formats of a training follow."""
@@ -67,16 +72,13 @@ _NOTES = ("config", "same", "more", "left", "measured")
 _OTHER_PARTS = ("vision_config", "audio_config")
 _TRAINED_BESIDES = ("lora_modules_to_save", "modules_to_save", "additional_target")
 """Those that train whole modules beside adapters; all others save memory."""
-_UNCOUNTED = re.compile(
-    r"""^[ \t]*["']?(lora_modules_to_save|modules_to_save|additional_target|use_galore|use_badam|use_apollo|"""
-    r"""lisa_n_layers|sequence_parallel_degree|activation_offloading|"""
+_SWITCHED = re.compile(
+    rf"""^[ \t]*["']?({"|".join(SWITCHES)}|"""
     r"""gradient_checkpointing(?=["']?:[ \t]*offload))["']?:"""
     r"""(?:[ \t]*(?!(?:false|null|none|~|0|1|\[[ \t]*\])[ \t\r]*(?:$|\#))[^\s\#]|[ \t\r]*\n[ \t]*-[ \t])""",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Settings of trainers that change memory or time and are not counted, where they are switched on."""
-_SELECTIVE = "selective activation checkpointing"
-"""What torchtitan says as it begins: it keeps other tensors than Megatron's way of that name."""
+"""Lines that switch on a setting that is not counted."""
 _CALLED = {"accumulate": "gradient accumulation", "zero": "what cards divide"}
 """Facts of which the name says little."""
 _ALONE = {"cp": 1, "ep": 1}
@@ -96,6 +98,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
 
     A text of which nothing counts beside a later one has no label.
     """
+    texts = [*map(uncolored, texts)]
     found = [[reading for _, reading in parts(text)] for text in texts]
     kept = latest(found)
     readings = [reading for inside in kept for reading in inside]
@@ -110,24 +113,14 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
-    uncounted = _uncounted(texts)
-    said = [
-        *understood.assumed,
-        *understood.missing,
-        *about,
-        *_told([name for name in uncounted if name != _SELECTIVE]),
-    ]
+    switched = _switched(texts)
+    uncounted = [*switched, *(name for reading in readings for name in reading.uncounted)]
+    said = [*understood.assumed, *understood.missing, *about, *_told(switched)]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)
     for word, value in words.items():
         _set(controls, word, "" if word == "precision" and "compute" in open_yet else value, said)
-    together = prod(int(words.get(word) or 1) for word in ("tp", "pp", "cp"))
-    if "dp" in words:
-        gpus = int(words["dp"]) * together
-        controls["gpus"] = _nearest("gpus", gpus, said)
-    elif int(state.controls["gpus"]) % together:
-        controls["gpus"] = together
-        said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
+    controls |= _cards(words, int(state.controls["gpus"]), said)
     if facts.offload_optimizer is False:
         controls["offload"] = False
     if facts.zero is not None:
@@ -142,7 +135,9 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     elif not controls.get("offload") or more["offload"] == "optimizer":
         more.pop("offload", None)  # the control says all of it
     more |= _loading(texts, kept) | ({PAIRS: True} if sequences(facts) > 1 else {})
-    controls["more"] = json.dumps(more, sort_keys=True) if more else ""
+    # What a run wrote, and what does not say how it trains, leaves the rest as the reader has it.
+    if more or "method" in told or any(reading.kind not in OF_A_RUN for reading in readings):
+        controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, str(state.controls["gpu"]), said)
     controls |= _tokens(facts.steps, {**state.controls, **controls}, said)
@@ -155,9 +150,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     measured = _measured(readings)
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
-        words_said = {*said_words(readings), *(("checkpointing",) if _SELECTIVE in uncounted else ())}
-        known = sum(1 << KNOWABLE.index(word) for word in words_said)
-        noted_too = {READ_AT: mark_of(then), **({KNOWN: known} if known else {})}
+        bits = {KNOWN: bits_of(said_words(readings), KNOWABLE), UNCOUNTED: bits_of(uncounted, UNCOUNTABLE)}
+        noted_too = {READ_AT: mark_of(then), **{name: found for name, found in bits.items() if found}}
         controls["measured"] = json.dumps({**measured, **noted_too}, sort_keys=True)
         said.insert(0, measured_words(measured))
     return live.Heard([" and ".join(reading.kind for reading in inside) for inside in kept], controls, said)
@@ -194,14 +188,24 @@ def _tokens(steps: int | None, at: Mapping[str, live.Value], said: list[str]) ->
     return {"tokens": _nearest("tokens", steps * sequences * int(at["sequence"]) / 1e6, said)}
 
 
-def _uncounted(texts: Sequence[str]) -> list[str]:
+def _cards(words: Mapping[str, Any], stand: int, said: list[str]) -> dict[str, live.Value]:
+    """How many cards there are, where files say it, or so many share a model that those which stand cannot."""
+    together = prod(int(words.get(word) or 1) for word in ("tp", "pp", "cp"))
+    if "dp" in words:
+        return {"gpus": _nearest("gpus", int(words["dp"]) * together, said)}
+    if stand % together == 0:
+        return {}
+    said.append(f"Cards in all: {together:,}, which share a model; no file says how many there are.")
+    return {"gpus": together}
+
+
+def _switched(texts: Sequence[str]) -> list[str]:
     """Settings that are not counted, though they change memory or time."""
-    found = [name.lower() for text in texts for name in _UNCOUNTED.findall(text)]
-    return [*dict.fromkeys(found + [_SELECTIVE for text in texts if f"Applied {_SELECTIVE}" in text])]
+    return [*dict.fromkeys(name.lower() for text in texts for name in _SWITCHED.findall(text))]
 
 
-def _told(uncounted: Collection[str]) -> list[str]:
-    return [f"Not counted, though it changes memory or time: {', '.join(uncounted)}."] if uncounted else []
+def _told(switched: Collection[str]) -> list[str]:
+    return [f"Not counted, though it changes memory or time: {', '.join(switched)}."] if switched else []
 
 
 def _besides(uncounted: Collection[str], at: Mapping[str, live.Value]) -> Mapping[str, str]:

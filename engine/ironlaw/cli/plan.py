@@ -133,7 +133,8 @@ class _Answer:
 
         measured = [one.measured for one in self.understood.readings if one.measured is not None]
         known = said_words(self.understood.readings)
-        return [gap for one in measured if (gap := compare(self.asked, one, known)).figures]
+        uncounted = [name for one in self.understood.readings for name in one.uncounted]
+        return [gap for one in measured if (gap := compare(self.asked, one, known, uncounted)).figures]
 
     def messages(self) -> list[tuple[tuple[str, str], ...]]:
         """What out-of-memory messages say, beside what is counted."""

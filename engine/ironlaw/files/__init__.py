@@ -22,7 +22,7 @@ from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
-__all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
+__all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read", "uncolored"]
 
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
@@ -33,6 +33,8 @@ KINDS = (
     "the name of a model on the hub",
 )  # fmt: skip
 
+_ESCAPE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+"""What colours a text in a terminal, or moves its cursor (ECMA-48, CSI)."""
 _END = re.compile(r"^---\r?\n\Z", re.MULTILINE)
 MOST_TOLD = 4
 """Parts of a paste that are told where they were not read."""
@@ -42,13 +44,18 @@ _MUCH = f"of a text's YAML at most {MOST_YAML:,} characters are read"
 _Mapping = Callable[[str], documents.Mapping]
 
 
+def uncolored(text: str) -> str:
+    """A text without what a program has written into it for a terminal."""
+    return _ESCAPE.sub("", text)
+
+
 def read(text: str) -> Reading:
     """What a text says, whichever of the known kinds it is.
 
     Raises:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
-    return _read(text, documents.mapping)
+    return _read(uncolored(text), documents.mapping)
 
 
 def _sparing() -> _Mapping:
@@ -125,7 +132,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     Raises:
         EngineError: Nothing of it is of a known kind, or one of them has a value that its program does not take.
     """
-    mapping = _sparing()
+    text, mapping = uncolored(text), _sparing()
     pieces = pastes.pieces(text, lambda part: _is_part(part, mapping))
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:

@@ -216,6 +216,8 @@ class Reading:
         config: A model's `config.json`, when the text is one.
         tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
         called: The name that it gives its model, if it may be told.
+        uncounted: What it says was on, changes memory or time and is not counted; each with the word of a setup that it
+            answers.
     """
 
     kind: Kind
@@ -227,3 +229,4 @@ class Reading:
     config: Mapping[str, object] | None = None
     tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     called: str = ""
+    uncounted: Mapping[str, str] = field(default_factory=dict)

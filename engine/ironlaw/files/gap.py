@@ -116,11 +116,14 @@ class Gap:
         figures: Every measured figure that the engine has too.
         differences: What would explain those outside their bands, what explains most first; none where all are inside.
         standing: Where the time stands among published runs, in a sentence; empty where too few are like it.
+        uncounted: What the run had and the engine does not count, where a figure is outside its band: how much of a
+            gap a difference explains is open then.
     """
 
     figures: tuple[Placed, ...]
     differences: tuple[Difference, ...]
     standing: str = ""
+    uncounted: tuple[str, ...] = ()
 
     @property
     def inside(self) -> bool:
@@ -136,18 +139,26 @@ class Gap:
             return "The plan expects that much: what the run asked for belongs to it."
         if self.inside:
             return "All that was measured lies inside the bands: nothing needs an explanation."
+        if self.uncounted:
+            return f"The run had what is not counted: {', '.join(self.uncounted)}. How much that changes is not known."
         if not self.differences:
             return "None of the settings that were tried would explain it."
         return "These settings, if the run had them, would explain it in part or in whole."
 
 
-def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed, known: Collection[str] = ()) -> Gap:
+def compare(
+    asked: Setup | Understood | Mapping[str, Any],
+    observed: Observed,
+    known: Collection[str] = (),
+    uncounted: Collection[str] = (),
+) -> Gap:
     """What was measured beside the engine's bands, with the settings that would explain a gap.
 
     Args:
         asked: The setup that ran, what files said of it, or its words.
         observed: What was measured.
         known: Words of which files say how they were: they explain nothing.
+        uncounted: What files say was on and the engine does not count (`ironlaw.files.Reading.uncounted`).
 
     Raises:
         EngineError: The words are none of a setup, or its chip has no rate on record.
@@ -167,12 +178,12 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed, k
     switches = _switches(c, longer=longer, shorter=shorter)
     lengths = tuple(one for one in figures if one.name != "step_s") if rated else figures
     tried = (
-        _tried(c, lengths if "sequence" in words else figures, now, words, title)
+        _tried(c, lengths if "sequence" in words else figures, now, words, title, of_all=not uncounted)
         for words, title in switches
         if next(iter(words)) not in known
     )
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
-    return replace(gap, differences=tuple(found))
+    return replace(gap, differences=tuple(found), uncounted=tuple(uncounted))
 
 
 def utilization(c: Setup, step_s: Seconds) -> Ratio:
@@ -291,9 +302,9 @@ def _switches(c: Setup, *, longer: bool, shorter: bool) -> Iterator[tuple[dict[s
 
 
 def _tried(
-    c: Setup, figures: tuple[Placed, ...], now: Expected, words: Mapping[str, Any], title: str
+    c: Setup, figures: tuple[Placed, ...], now: Expected, words: Mapping[str, Any], title: str, *, of_all: bool
 ) -> Difference | None:
-    """What a switch explains; None where it leads away, or contradicts another figure."""
+    """What a switch explains, `of_all` of a gap or alone; None where it leads away, or contradicts another figure."""
     after = c.at(c.batch, words["sequence"]) if "sequence" in words else changed(c, words)
     if not allowed(after):
         return None
@@ -309,7 +320,7 @@ def _tried(
         return None
     seconds = then.step_s.expected - now.step_s.expected
     size = round(then.device_total.expected - now.device_total.expected)
-    told = (_explained(one, moved[one.name]) for one in outside)
+    told = (_explained(one, moved[one.name], of_all=of_all) for one in outside)
     sentence = f"{title} {'; it '.join(filter(None, told))}."
     return Difference(words, title, seconds, size, left, sentence)
 
@@ -319,14 +330,16 @@ def _distance(one: Placed) -> float:
     return max(away, 0.0) if one.at_least else abs(away)
 
 
-def _explained(before: Placed, after: Placed) -> str:
-    """What a switch costs or saves of a figure, beside the gap; empty where it leads away."""
+def _explained(before: Placed, after: Placed, *, of_all: bool) -> str:
+    """What a switch costs or saves of a figure, and `of_all` of the gap; empty where it leads away."""
     gap, moves = before.measured - before.expected, after.expected - before.expected
     if moves * gap <= 0:
         return ""
     name, per = before.name, " a step" if before.name == "step_s" else f" of {NAMES[before.name]}"
     does = "costs" if moves > 0 else "saves"
     amount, whole = _amount(name, abs(moves)), _amount(name, abs(gap))
+    if not of_all:
+        return f"{does} {amount}{per}"
     if abs(moves) > abs(gap) * (1 + NOTICED):
         return f"{does} {amount}{per}, which is more than the {whole} to explain"
     part = "all" if abs(moves) >= abs(gap) * (1 - NOTICED) else amount

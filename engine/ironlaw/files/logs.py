@@ -24,8 +24,11 @@ LONGEST_LINE = 2000
 """Characters of a line of a log that are read."""
 _NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu {_SHARE})?")
 _LLMC = re.compile(rf"(?>.*?step\s+\d+(?:/\d+)? \|).*?\| {_NUMBER} ms \|(?: {_SHARE} \w+ MFU \|)? {_NUMBER} tok/s")
+_DRESS = re.compile(r"^\[rank\d{1,6}\]: ?|\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m", re.MULTILINE)
+"""Which process has written a line; a colour of which a web page has left out the escape."""
 _TITAN = re.compile(
-    rf"(?>.*?step:\s*\d)(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})", re.DOTALL
+    rf"(?>.*?step:\s*(\d{{1,12}}))(?>.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+[tw]ps:\s*{_NUMBER})(?>.*?mfu:\s*{_SHARE})",
+    re.DOTALL,
 )
 """A line from its start, each part where it first stands: what follows is not looked for from elsewhere."""
 _TITAN_BEGINS = re.compile(r"(?:Trainer is initialized|Training starts at step \d+,) with (.*)")
@@ -34,10 +37,14 @@ _TITAN_SAYS = {
     "gradient accumulation steps": "accumulate", "total steps": "steps",
 }  # fmt: skip
 """What torchtitan calls a fact as it begins."""
-_TITAN_MODEL = re.compile(r"\bModel (\w+ \w+) \S{0,9}size: [\d,]+ total")
+_TITAN_MODEL = re.compile(r"\bModel (\w+ \w+) size: [\d,]+ total")
 _TITAN_MESH = re.compile(r"device mesh with (?:parallelism:((?: \w+=\d+,?)+)|\[([\w', ]+)\], \[([\d, ]+)\])")
 """Names and sizes together, as it prints them now, or one list after the other."""
-_TITAN_CARD = re.compile(r"capacity: ([\w .-]+) \(\d+\) with ")
+_TITAN_CARD = re.compile(r"capacity: ([\w .-]{1,99}?)(?: \(\d+\))? with ")
+"""With the card's place in its machine, as it printed it before, or without."""
+_TITAN_FIRST = "Its only step is the first, with compilation and warm-up in it: it is not taken as measured speed."
+SELECTIVE = "selective activation checkpointing"
+"""What torchtitan calls its own way, which keeps other tensors than Megatron's of that name."""
 _TITAN_GROUPS = {"pp": "pipeline", "cp": "context", "tp": "tensor"}
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
@@ -67,7 +74,7 @@ def read(text: str) -> Reading | None:
     Raises:
         EngineError: A time or a rate is zero, or a figure is so large that nothing can have been measured so.
     """
-    text = "\n".join(line[:LONGEST_LINE] for line in text.splitlines())
+    text = "\n".join(line[:LONGEST_LINE] for line in _DRESS.sub("", text).splitlines())
     for one in (_llmc, _nano_gpt, _torchtitan, _megatron, _transformers):
         if (found := one(text)) is not None:
             return found
@@ -122,33 +129,27 @@ def _llmc(text: str) -> Reading | None:
 
 
 def _torchtitan(text: str) -> Reading | None:
-    lines = _lines(_TITAN, text)
+    lines, begun = _lines(_TITAN, text), _titan(text)
     if not lines:
-        return None
-    memory, speed, share = zip(*lines, strict=True)
+        return begun if begun.facts.method else None
+    steps, memory, speed, share = zip(*lines, strict=True)
+    warm = any(int(step) > 1 for step in steps)
     measured = Observed(
         program="torchtitan",
-        tokens_per_s_device=_settled(speed),
-        mfu=_share(share),
+        tokens_per_s_device=_settled(speed) if warm else None,
+        mfu=_share(share) if warm else None,
         # It prints what PyTorch reserved at the fullest moment.
         reserved=round(max(_numbers(memory)) * GIB) or None,
         lines=len(lines),
     )
-    named = _TITAN_MODEL.findall(text)[-1:]
-    reading = replace(_log(measured, _titan(text, named)), called="".join(named))
-    selective = ("Its selective recomputation is not counted.",) if "Applied selective activ" in text else ()
-    return replace(reading, silent=_silent(text), missing=selective)
+    missing = begun.missing if warm else (*begun.missing, _TITAN_FIRST)
+    return replace(begun, measured=_checked(measured), missing=missing)
 
 
-def _silent(text: str) -> frozenset[str]:
-    """Facts that torchtitan's log does not say: as it does by default."""
-    divides = _TITAN_MESH.search(text) or re.search("Applied [FH]SDP", text)
-    return frozenset(("weights", "compute", *(() if divides else ("runtime", "zero"))))
-
-
-def _titan(text: str, named: list[str]) -> Facts:
-    """The sizes that torchtitan prints as it begins; formats as it has them by default."""
+def _titan(text: str) -> Reading:
+    """What torchtitan prints as it begins, with its defaults; of a text without any of it only what that says."""
     begins, meshes = _TITAN_BEGINS.findall(text), _TITAN_MESH.findall(text)
+    named = "".join(_TITAN_MODEL.findall(text)[-1:])
     said = re.findall(r"([a-z ]+)[ :]+(\d+)", begins[-1]) if begins else ()
     found: dict[str, Any] = {
         _TITAN_SAYS[name.strip()]: values.count(name, size) for name, size in said if name.strip() in _TITAN_SAYS
@@ -162,15 +163,27 @@ def _titan(text: str, named: list[str]) -> Facts:
         found |= {fact: sizes.get(name) or None for name, fact in {**_TITAN_GROUPS, "ep": "expert"}.items()}
         found["devices"] = math.prod(sizes.get(name) or 1 for name in ("dp_replicate", "dp_shard", *_TITAN_GROUPS))
         found |= {"runtime": "fsdp", "zero": 3} if sizes.get("dp_shard", 1) > 1 else {}
-    # Where it does not say how it divides, it does so over all devices.
-    if not meshes or re.search("Applied [FH]SDP", text):
+    usual: dict[str, Any] = {}
+    if found or named:
+        # Where it does not say how it divides, it does so over all devices.
+        usual = {"weights": "fp32", "compute": "bf16", **({} if meshes else {"runtime": "fsdp", "zero": 3})}
+        found |= {"method": "full", "stage": "pretrain"}
+    if re.search("Applied [FH]SDP", text):
         found |= {"runtime": "fsdp", "zero": 3}
     if cards := _TITAN_CARD.findall(text):
         found["gpu"] = by_driver(cards[-1])
-    found |= {"method": "full", "stage": "pretrain", "weights": "fp32", "compute": "bf16"}
     if "Applied full activation checkpointing" in text:
         found["checkpointing"] = True
-    return Facts(model=values.model("".join(named).replace(" ", "-")), **found)
+    selective = f"Applied {SELECTIVE}" in text
+    facts = Facts(model=values.model(named.replace(" ", "-")), **found)
+    return Reading(
+        "log",
+        facts.completed(Facts(**usual)),
+        silent=frozenset(usual.keys() - facts.said().keys()),
+        missing=("Its selective recomputation is not counted.",) if selective else (),
+        called=named,
+        uncounted={SELECTIVE: "checkpointing"} if selective else {},
+    )
 
 
 def _megatron(text: str) -> Reading | None:

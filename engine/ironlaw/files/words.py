@@ -208,8 +208,10 @@ def makes_optimizer(readings: Iterable[Reading]) -> bool:
 
 def said_words(readings: Iterable[Reading]) -> frozenset[str]:
     """Words of a setup of which texts say how they were."""
-    said = {name for one in readings for name in one.facts.said().keys() - one.silent}
-    return frozenset(word for name, word in DECIDED.items() if name in said)
+    files = tuple(readings)
+    said = {name for one in files for name in one.facts.said().keys() - one.silent}
+    answered = {word for one in files for word in one.uncounted.values()}
+    return frozenset(word for name, word in DECIDED.items() if name in said) | answered
 
 
 def _by_card(facts: Facts, gpu: Any) -> Facts:

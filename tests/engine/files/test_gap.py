@@ -233,3 +233,12 @@ def test_where_too_few_runs_are_like_it_no_place_is_said(words: dict[str, Any]) 
     gap = compare({**WORDS, "gpu": "a100-80", **words}, Observed(program="ours", step_s=50.0))
     assert gap.figures
     assert gap.standing == ""
+
+
+def test_beside_what_is_not_counted_no_setting_explains_a_share() -> None:
+    measured = seen(checkpointing="none")
+    gap = compare(WORDS, measured, uncounted=["lisa"])
+    assert [one.title for one in gap.differences] == [one.title for one in compare(WORDS, measured).differences]
+    assert not any("explain" in one.sentence for one in gap.differences)
+    assert gap.sentence == "The run had what is not counted: lisa. How much that changes is not known."
+    assert not compare(WORDS, seen(), uncounted=["lisa"]).uncounted

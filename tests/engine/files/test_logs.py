@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
-from ironlaw.files import Facts, parts, read
+from ironlaw.files import Facts, parts, read, uncolored
 from ironlaw.files.words import joined, words_of
 from tests.engine.files.texts import GIB, LOGS, MIB, said
 
@@ -160,3 +160,59 @@ def test_a_log_without_its_mesh_that_says_fsdp_divides_all_the_same() -> None:
     assert (reading.facts.zero, reading.facts.runtime, reading.facts.devices) == (3, "fsdp", 16)
     ((_, reading),) = parts("\n".join(line for line in OLDER.splitlines() if "device mesh" not in line))
     assert (reading.facts.zero, reading.facts.runtime, reading.facts.devices) == (3, "fsdp", None)
+
+
+COLOURED = (
+    "[rank0]:[titan] 2025-11-20 10:00:00,123 - root - INFO - \x1b[34mModel llama3 8B \x1b[31msize: 8,030,261,248 "
+    "total parameters\x1b[39m\n"
+    "[rank0]:[titan] 2025-11-20 10:00:09,123 - root - INFO - \x1b[31mstep: 10  \x1b[32mloss:  9.9834  "
+    "\x1b[38;2;180;60;0mgrad_norm:  4.4551  \x1b[38;2;54;234;195mmemory: 66.01GiB(83.03%)  \x1b[34mtps: 6,260  "
+    "\x1b[36mtflops: 295.72  \x1b[35mmfu: 29.90%\x1b[39m\n"
+)
+"""As torchtitan prints by default (`components/metrics.py`, `tools/utils.py`)."""
+
+
+@pytest.mark.parametrize("escape", ["\x1b", ""], ids=["of a terminal", "of a page that left out the escapes"])
+def test_a_coloured_log_says_what_a_plain_one_says(escape: str) -> None:
+    plain = uncolored(COLOURED).replace("[rank0]:", "")
+    assert "\x1b" not in plain
+    found = parts(COLOURED.replace("\x1b", escape))
+    assert [reading for _, reading in found] == [read(plain)] == [read(COLOURED)]
+    assert found[0][1].facts.model == "llama3-8b"
+    assert found[0][1].measured is not None
+
+
+def test_the_process_before_each_line_of_a_log_says_nothing() -> None:
+    log = "Overriding: batch_size = 8\nOverriding: block_size = 512\n" + LOGS["nanoGPT"]
+    assert read("".join(f"[rank0]: {line}\n" for line in log.splitlines())) == read(log)
+
+
+def test_escapes_are_taken_out_of_other_texts_and_nothing_else_is() -> None:
+    text = "base_model: gpt2\nmicro_batch_size: 2\nsequence_len: 64 # [1m] \x1bM\n"
+    assert uncolored(text) == text
+    assert read("\x1b[1;34mbase_model\x1b[0m: gpt2\x1b[K\nmicro_batch_size: 2\n").facts.model == "gpt2"
+
+
+@pytest.mark.parametrize("place", ["", " (0)"])
+def test_the_card_of_a_torchtitan_log_is_read_with_its_place_or_without(place: str) -> None:
+    log = f"[titan] INFO - CUDA capacity: NVIDIA H100 80GB HBM3{place} with 79.10GiB memory\n" + LOGS["torchtitan"]
+    assert read(log).facts == Facts(gpu="h100-sxm")
+
+
+def test_what_torchtitan_has_printed_before_its_first_step_is_read() -> None:
+    begun, step = BEGINS.partition("\n")[2].split("[rank0]:[titan] INFO - step", 1)
+    reading = read(begun)
+    assert reading == replace(read(f"{begun}step{step}"), measured=None)
+    assert reading.facts.sequence == 12288
+
+
+def test_speed_is_not_read_of_a_first_step_alone() -> None:
+    first = LOGS["torchtitan"].replace("step:  4", "step:  1")
+    measured = read(first).measured
+    assert measured is not None
+    assert (measured.tokens_per_s_device, measured.mfu, measured.reserved) == (None, None, round(66.91 * GIB))
+    assert any("Its only step is the first" in line for line in read(first).missing)
+    both = read(f"{first}\n{LOGS['torchtitan']}")
+    assert both.measured is not None
+    assert both.measured.tokens_per_s_device == 10050
+    assert not both.missing
