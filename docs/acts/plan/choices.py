@@ -342,10 +342,8 @@ def words_of(state: live.State) -> dict[str, Any]:
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
     more = {word: value for word, value in more.items() if word not in (SAID, LEAN, PAIRS, WAS)}
     several = words["dp"] * int(more.get("cp", 1)) > 1
-    if more.get("offload", words["offload"]) in ("optimizer", "shards"):
-        # FSDP offloads all of its shards, or nothing.
-        fsdp = several and words["zero"] == 3 and not {"offload_sizes", "runtime"} & more.keys()
-        more["offload"] = "shards" if fsdp else "optimizer"
+    if more.get("offload") == "shards" and (not several or words["zero"] < 3 or "offload_sizes" in more):
+        more["offload"] = "optimizer"  # FSDP has no shards then
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
         more["offload"] = "gradients"  # all that DeepSpeed offloads then
     left_out = () if adapters else _OF_ADAPTERS

@@ -40,6 +40,8 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["compiled"] = value == "compiled"
         elif word == "offload":
             found["offload"] = value != "none"
+            if value == "shards":
+                rest[word] = value
         elif word in _GROUPS:
             layout = setup_of(state).layout
             found["gpus"] = prod(int(words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
