@@ -55,8 +55,8 @@ export class Answers {
   #framed: State | null = null;
   /** Whether a whole view has taken the place of what is baked. Of an act with nothing around it a frame is enough. */
   #whole: boolean;
-  /** Does Python hear texts that may change the reader's state? */
-  #hears = false;
+  /** How many times Python hears texts now that may change the reader's state. */
+  #hearing = 0;
   /** Is a moving hand followed, and does it rest by now? */
   #following = false;
   #rests = false;
@@ -146,17 +146,27 @@ export class Answers {
 
   /** What the act's Python says besides its views. Before its first answer, what is shown is not of the texts that it is to hear. */
   async tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
-    this.#hears = what === "hear";
-    if (this.#hears && !(this.ready && this.#whole)) this.#markStale();
+    const asked = (): Promise<object | null> => this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
+    if (what !== "hear") return asked();
+    this.#hearing += 1;
+    if (!(this.ready && this.#whole)) this.#markStale();
     try {
-      return await this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
+      return await asked();
     } finally {
-      this.#hears = false;
+      this.#hearing -= 1;
+      this.#settle();
     }
   }
 
   refreshIfNeeded(): void {
-    if (!equal(this.#wanted(), this.#shown)) this.again();
+    if (equal(this.#wanted(), this.#shown)) this.#settle();
+    else this.again();
+  }
+
+  /** Where nothing is awaited and the page shows the reader's state, it is not out of date, whatever was asked for meanwhile:
+   * texts that changed nothing, or a state from which the reader has come back. */
+  #settle(): void {
+    if (!this.#computing && !this.#hearing && !this.#unread && equal(this.#wanted(), this.#shown)) this.#paint.current();
   }
 
   /** Asks anew, also where the page may still show frames of another state. */
@@ -185,6 +195,7 @@ export class Answers {
   stopLoading(): void {
     this.#python.stopLoading();
     this.#paint.halted(this.#unchanged);
+    this.#settle();
     this.#paint.trouble("You stopped Python while it loaded. What you see stays as it was computed.");
   }
 
@@ -205,7 +216,7 @@ export class Answers {
     if (!this.#stands(wanted) || this.#computing) return;
     this.#shown = wanted;
     this.#results = last;
-    this.#paint.current();
+    this.#settle();
     if (this.#act.host.querySelector("[data-desk]")) this.#act.told();
   }
 
@@ -253,6 +264,7 @@ export class Answers {
       this.#paint.trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
     } finally {
       this.#computing -= 1;
+      this.#settle();
     }
   }
 
@@ -300,7 +312,7 @@ export class Answers {
 
   /** Whether the page still shows what was baked, and that is of the reader's state: only grips are missing then. */
   get #unchanged(): boolean {
-    return !this.#unread && !this.#hears && this.#act.host.dataset.live !== "true" && equal(this.#wanted(), this.#baked);
+    return !this.#unread && !this.#hearing && this.#act.host.dataset.live !== "true" && equal(this.#wanted(), this.#baked);
   }
 
   #markStale(): void {
