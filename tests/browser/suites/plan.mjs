@@ -146,6 +146,26 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
+  once("plan: a text that cannot be read, given while Python starts again, leaves the plan as it stood and says so until the next change", async (all) => {
+    const { browser, server } = all;
+    await openPlan(all);
+    await browser.waitFor(`${ACT}:not([data-stale])`, START_LIMIT_MS, "the whole answer, which this tab keeps");
+    server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 1500 });
+    await browser.reload();
+    await browser.waitFor(`${ACT}[data-live="true"]:not([data-stale]) .il-reader__box:enabled`, START_LIMIT_MS, "what this tab showed last");
+    await browser.eval(() => {
+      /** @type {HTMLTextAreaElement} */ (document.querySelector(".il-reader__box")).value = "hello world, nothing here";
+      /** @type {HTMLElement} */ (document.querySelector('live-act [data-action="read"]')).click();
+    });
+    assert.equal(await browser.text(WAIT), "Not yet for your settings");
+    await browser.waitFor(() => document.querySelector(".il-reader__unread")?.textContent?.includes("as it stood before") === true, START_LIMIT_MS, "whose plan it is");
+    assert.equal(await browser.text(WAIT), "", "nothing more is awaited");
+    const before = await headline(browser);
+    await browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
+    await answered(browser, before);
+    await browser.waitFor(() => document.querySelector("live-act:not([data-unread])") !== null, WAIT_MS, "a plan of the reader's own");
+  });
+
   once("plan: until Python has answered, what stands there is dimmed and said to be of other settings, and nothing moves", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 1500 });

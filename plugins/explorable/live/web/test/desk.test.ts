@@ -216,6 +216,34 @@ test("while a text was not read, the answer beside it is marked as one without i
   expect(marked()).toBe(false);
 });
 
+test("where nothing was read, it is said whose the verdict is, until the next change; a part that was not read stays open", async () => {
+  const here = desk(async () => null);
+  here.tell = async (what, texts) => {
+    if (what === "hear" && texts.includes("nonsense")) throw new Error("of no known kind");
+    return what === "hear" ? { labels: texts, controls: {}, said: [] } : { next: null };
+  };
+  here.host.insertAdjacentHTML("beforeend", '<div data-slot="failure"></div>');
+  const around = new Around(here);
+  const unread = here.host.querySelector<HTMLElement>(".il-reader__unread") as HTMLElement;
+  const marked = (): string => (here.host.hasAttribute("data-unread") && !unread.hidden ? unread.textContent : "");
+  const drop = (...texts: string[]): void => {
+    const files = texts.map((text) => new File([text], `${text}.yaml`));
+    here.host.dispatchEvent(Object.assign(new Event("drop"), { dataTransfer: { types: ["Files"], files, getData: () => "" } }));
+  };
+  drop("nonsense");
+  await vi.waitFor(() => expect(marked()).toBe("This is still the plan as it stood before: what you gave was not read."));
+  around.told(here.state(), seen("1 GB"));
+  expect(marked()).toContain("as it stood before");
+  here.at.model = "large";
+  around.told(here.state(), seen("2 GB"));
+  expect(marked()).toBe("");
+  drop("a model", "nonsense");
+  await vi.waitFor(() => expect(marked()).toContain("the answer is without it"));
+  here.at.model = "small";
+  around.told(here.state(), seen("1 GB"));
+  expect(marked()).toContain("the answer is without it");
+});
+
 test("of files without a text it is said that there is nothing to read, and the others are read", async () => {
   const here = desk(async () => ({ labels: ["a log"], controls: {}, said: [] }));
   new Around(here);

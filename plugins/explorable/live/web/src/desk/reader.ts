@@ -10,6 +10,9 @@ const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXTS = 8;
 /** Bytes at the beginning of a safetensors file that say how long its header is. */
 const LENGTH_BYTES = 8;
+/** Beside the verdict where nothing that was given was read; and where a part of it was. */
+const AS_BEFORE = "This is still the plan as it stood before: what you gave was not read.";
+const IN_PART = "This is not the last word: a text that you gave could not be read, and the answer is without it.";
 
 interface Text {
   label: string;
@@ -42,8 +45,10 @@ export class Reader {
   readonly #said: HTMLElement;
   readonly #problem: HTMLElement;
   readonly #changes: HTMLElement;
-  /** Beside the verdict while a text was not read: what stands there is without it. */
-  readonly #unread = h("p", { class: "il-reader__unread", hidden: true }, "This is not the last word: a text that you gave could not be read, and the answer is without it.");
+  /** Beside the verdict while a text was not read: whose it is. */
+  readonly #unread = h("p", { class: "il-reader__unread", hidden: true });
+  /** Where the controls stood when nothing of what was given was read; null otherwise. */
+  #asBefore: State["controls"] | null = null;
   readonly #since = h("p", { hidden: true }, "Before you moved the settings, when this was read:");
   #texts: Text[] = [];
   /** Where the controls stood when it was read. */
@@ -78,6 +83,8 @@ export class Reader {
   /** Shows how the texts change with a state, and whether what was told of them is of another one. */
   follow(state: State): void {
     this.#since.hidden = !this.#stood || equal(this.#stood, state.controls);
+    // With the next change it is a plan of the reader's own.
+    if (this.#asBefore && !equal(this.#asBefore, state.controls)) this.#mark("");
     if (this.#texts.length) void this.#rewrite(state);
   }
 
@@ -162,10 +169,17 @@ export class Reader {
   }
 
   /** Says why a text was not read, beside it and beside the answer, which then is none of all texts; nothing where all were. */
-  #refuse(why: string): void {
+  #refuse(why: string, inPart = false): void {
     setText(this.#problem, why);
-    this.#unread.hidden = !why;
-    this.#desk.host.toggleAttribute("data-unread", Boolean(why));
+    this.#mark(why && (inPart ? IN_PART : AS_BEFORE));
+  }
+
+  /** Says beside the answer whose it is. */
+  #mark(said: string): void {
+    setText(this.#unread, said);
+    this.#unread.hidden = !said;
+    this.#asBefore = said === AS_BEFORE ? this.#desk.state().controls : null;
+    this.#desk.host.toggleAttribute("data-unread", Boolean(said));
   }
 
   #paste(text: string): Promise<boolean> {
@@ -203,7 +217,7 @@ export class Reader {
     if (!together) for (const one of offered) if (!(await hear([one], (message) => why.push(unread(one, message))))) return false;
     if (cleared !== this.#cleared) return true;
     if (heard) this.#take(kept, heard);
-    this.#refuse(why.join(" "));
+    this.#refuse(why.join(" "), heard !== null);
     return heard !== null && !why.length;
   }
 
