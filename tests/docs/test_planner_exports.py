@@ -27,8 +27,9 @@ from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Slider, State, Toggle
 from explorable.live.runtime.acts import LoadedAct
-from ironlaw import GB, setup
+from ironlaw import GB, EngineError, setup
 from ironlaw.cli import main
+from ironlaw.files.words import UNUSED
 from ironlaw.models.config_json import essentials, published
 from tests.conftest import tries
 from tests.docs.acts import loaded
@@ -224,6 +225,10 @@ def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_rea
         ({"method": "full", "gpus": 8, "zero": 3, "precision": "bf16"}, "No deepspeed.json: here FSDP divides"),
         ({"method": "full", "gpus": 8, "zero": 1, "precision": "deepspeed"}, "No fsdp.yaml: here DeepSpeed divides"),
         ({"method": "qlora", "more": '{"base_format": "16-bit"}'}, "No torchrun: TRL makes FP32 of what"),
+        (
+            {"method": "full", "gpus": 8, "zero": 3, "more": '{"offload_sizes": "bucket:1000000"}'},
+            "No accelerate.yaml: it has no settings for the sizes of DeepSpeed's buffers",
+        ),
         ({"offload": True}, "No torchrun: its programs have no settings for all"),
         ({"method": "full", "gpus": 8, "zero": 3}, ""),
     ],
@@ -236,6 +241,45 @@ def test_what_is_not_written_for_a_plan_is_told_with_the_reason(controls: dict[s
     named = {line.removeprefix("No ").partition(":")[0] for line in missing.splitlines()}
     files = {"torchrun", "accelerate.yaml", "deepspeed.json", "fsdp.yaml"}
     assert named == files - texts.keys()
+
+
+@pytest.mark.parametrize("said", ["pref_loss: orpo", "pref_loss: sigmoid", "finetuning_type: full"])
+def test_why_there_is_no_launch_line_for_preferences_holds_for_every_program(said: str) -> None:
+    stage = "dpo" if "loss" in said else "kto"
+    text = f"model_name_or_path: gpt2\nstage: {stage}\n{said}\ncutoff_len: 512\n"
+    why = exports(State("plan", {**START.controls, **read([text], START).controls}))[""]
+    line = next(line for line in why.splitlines() if line.startswith("No torchrun: "))
+    assert all(program in line for program in ("trl", "llamafactory-cli", "axolotl"))
+    assert not {"DPO", "KTO", "TRL"} & set(line.split())
+
+
+def test_what_is_said_of_a_file_to_take_holds_where_no_file_was_given() -> None:
+    assert "above" not in exports(at(method="full", gpus=8, zero=3))[""]
+
+
+@pytest.mark.parametrize("zero", [2, 3])
+@pytest.mark.parametrize("precision", ["", "mixed-bf16", "deepspeed"])
+def test_texts_exported_from_one_plan_are_read_together_as_that_plan(zero: int, precision: str) -> None:
+    state = at(method="full", gpus=8, zero=zero, precision=precision)
+    texts = exports(state)
+    for other in ("torchrun", "accelerate.yaml", "fsdp.yaml"):
+        if other not in texts:
+            continue
+        heard = read([texts[other], texts["deepspeed.json"]], state)
+        again = words_of(State("run", {**state.controls, **heard.controls}))
+        divided = precision != "deepspeed"
+        assert (UNUSED in heard.said) is divided
+        assert not [line for line in heard.said if "not counted" in line.lower()]
+        # DeepSpeed's own buffers are in its file, and in no control.
+        expected = {**words_of(state), **({} if divided else {"offload_sizes": again["offload_sizes"]})}
+        assert setup(**again) == setup(**expected)
+
+
+def test_a_file_of_deepspeed_that_a_text_names_still_disagrees_with_fsdp() -> None:
+    engine = json.dumps({"zero_optimization": {"stage": 3}})
+    line = "torchrun --nproc-per-node 8 sft.py --model_name_or_path gpt2 --fsdp full_shard --deepspeed deepspeed.json"
+    with pytest.raises(EngineError, match="disagree about runtime"):
+        read([line, engine], START)
 
 
 def test_files_follow_the_controls(act: LoadedAct) -> None:

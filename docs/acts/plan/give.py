@@ -10,7 +10,8 @@ from typing import Any
 
 from explorable import live
 from ironlaw import Setup, setup
-from ironlaw.files.launch import uses_deepspeed, uses_fsdp
+from ironlaw.files.launch import deepspeed as of_deepspeed
+from ironlaw.files.launch import sizes_buffers, uses_deepspeed, uses_fsdp
 
 from .choices import LEAN, PAIRS, is_named, more_of, require_layout, setup_of, words_of
 from .left import TITLES, left, waiting
@@ -36,8 +37,13 @@ _LAST = re.compile(r"^  (fsdp_|)offload_params: .*\n", re.MULTILINE)
 _LEAN = r"\g<0>  \1cpu_ram_efficient_loading: true\n"
 """What stands behind the last setting of FSDP where one process of a machine reads the model."""
 NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
-PLANNED = "it holds what this plan counts; other settings of a file of yours stay as they are, in its diff above"
-BESIDES = "DeepSpeed keeps buffers that are not in this plan; paste the file above, and they are counted"
+SIZED = "it has no settings for the sizes of DeepSpeed's buffers, which deepspeed.json has"
+PREFERENCES = (
+    "preferences are trained with a command of your program, such as `trl dpo`, `llamafactory-cli train` or "
+    "`axolotl train`"
+)
+PLANNED = "it holds what this plan counts, and what a Trainer (it fills in “auto”) needs to clip gradients and to save"
+BESIDES = "DeepSpeed keeps buffers that are not in this plan; paste this file into the page's box to count them"
 """Said of a file for DeepSpeed of a plan that counts what FSDP holds."""
 
 
@@ -97,9 +103,7 @@ def _reasons(state: live.State, c: Setup) -> Mapping[str, str]:
     if PAIRS in more_of(state.controls) and c.batch % 2:
         reasons = dict.fromkeys(reasons, "programs count pairs, and these sequences are no whole ones")
     if c.reference or c.rollout or PAIRS in more_of(state.controls):
-        reasons[NAMES["torchrun"]] = (
-            "TRL has scripts of their own for DPO, KTO and GRPO: `trl dpo`, `trl kto`, `trl grpo`"
-        )
+        reasons[NAMES["torchrun"]] = PREFERENCES
     elif c.adaptation.quantization and c.adaptation.base != "fp32":
         reasons[NAMES["torchrun"]] = "TRL makes FP32 of what is not in 4 bits, and this plan keeps 16"
     if not (fsdp or deepspeed or c.layout.zero or c.update.offload != "none"):
@@ -111,6 +115,8 @@ def _reasons(state: live.State, c: Setup) -> Mapping[str, str]:
         reasons[NAMES["fsdp"]] = "here DeepSpeed divides, or offloads" if deepspeed else "FSDP divides gradients too"
     else:
         reasons[NAMES["deepspeed"]] = "here FSDP divides, in formats that DeepSpeed does not have"
+    if sizes_buffers(c) and of_deepspeed(c):
+        reasons[NAMES["accelerate"]] = SIZED
     if c.layout.together > 1:
         groups = "it says nothing of groups that share matrices, blocks or sequences"
         reasons |= dict.fromkeys((NAMES["accelerate"], NAMES["deepspeed"], NAMES["fsdp"]), groups)

@@ -66,7 +66,7 @@ _LAUNCHES = re.compile(
     r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
     r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
     r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|zero_stage|fsdp_\w+|"
-    r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_\w+|include|exclude"
+    r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_\w+|include|exclude|gradient_clipping"
 )
 """Options of the programs that start processes."""
 _CHANGES_NOTHING = re.compile(

@@ -44,6 +44,11 @@ def uses_deepspeed(c: Setup) -> bool:
     return own or c.update.buffers is not None
 
 
+def sizes_buffers(c: Setup) -> bool:
+    """Whether DeepSpeed's buffers are not of its usual sizes, which its own file alone can say."""
+    return c.update.buffers not in (None, Buffers())
+
+
 def uses_fsdp(c: Setup) -> bool:
     """Whether PyTorch's FSDP divides what the setup does."""
     return c.layout.peers > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
@@ -229,7 +234,7 @@ def _shape(c: Setup) -> Settings | None:
 
 
 def deepspeed(c: Setup) -> Settings | None:
-    """DeepSpeed's configuration."""
+    """DeepSpeed's configuration, as a Trainer takes it, with what it needs to clip gradients and to save the model."""
     own = (*OF_DEEPSPEED, DIVIDED, "fp32")
     plain = c.precision.master is None if c.adaptation.has_adapters else c.precision.name in own
     alone = c.layout.peers == 1 and c.precision.name in OF_DEEPSPEED
@@ -250,9 +255,13 @@ def deepspeed(c: Setup) -> Settings | None:
     if sizes := c.update.buffers:
         zero["stage"] = zero["stage"] or (3 if c.update.offload == "parameters" else 2)
         zero |= {key: getattr(sizes, name) for name, key in cluster_files.SIZES.items()}
+    if zero["stage"] == 3:
+        zero["stage3_gather_16bit_weights_on_model_save"] = True
     found: dict[str, Any] = {
         "train_micro_batch_size_per_gpu": c.batch,
         "gradient_accumulation_steps": c.micro_batches,
+        # A Trainer puts its `max_grad_norm` there, and leaves clipping to DeepSpeed.
+        "gradient_clipping": "auto",
         "zero_optimization": zero,
     }
     if (compute := c.precision.compute.name) in ("bf16", "fp16"):
@@ -283,7 +292,9 @@ def accelerate(c: Setup) -> Settings | None:
         inside = {"zero_stage": engine["zero_optimization"]["stage"], "offload_optimizer_device": away}
         if c.update.offload == "parameters":
             inside["offload_param_device"] = away
-        if c.update.buffers not in (None, Buffers()):
+        if inside["zero_stage"] == 3:
+            inside["zero3_save_16bit_model"] = True
+        if sizes_buffers(c):
             return None  # it has no keys for them
         inside["gradient_accumulation_steps"] = c.micro_batches
         return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}

@@ -12,7 +12,7 @@ from ironlaw.config.choices import Buffers
 from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import UNREAD, Facts, Format, Reading
+from ironlaw.files.facts import DIVIDES, UNREAD, Facts, Format, Reading
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
@@ -40,6 +40,8 @@ DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
+UNUSED = "DeepSpeed's file counts for nothing here: another text divides by FSDP, and none names it."
+"""Said of a file of DeepSpeed that no program reads."""
 PAIRED = ("dpo", "reward")
 """Stages whose examples are two sequences, the chosen and the rejected one."""
 _AUTO = {"auto": "BF16, on a card without it in FP16", "auto-fp32": "BF16, on a card without it in FP32"}
@@ -171,7 +173,7 @@ def joined(readings: Iterable[Reading]) -> Joined:
     Raises:
         EngineError: Files contradict each other.
     """
-    files = tuple(readings)
+    files = _used(tuple(readings))
     # A trainer's file knows its program better than the command that starts it.
     read = sorted(files, key=lambda reading: reading.kind == "command")
     # nanoGPT's options override its file.
@@ -199,6 +201,17 @@ def joined(readings: Iterable[Reading]) -> Joined:
         # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
+
+
+def _used(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """The files; one of DeepSpeed says nothing where a program divides by FSDP and none names that file.
+
+    A Trainer reads DeepSpeed's file where its `deepspeed` names it, and refuses that beside FSDP.
+    """
+    divided = any(one.facts.runtime == "fsdp" for one in files)
+    if not divided or any(DIVIDES in line for one in files for line in one.missing):
+        return files
+    return tuple(Reading("DeepSpeed", Facts(), missing=(UNUSED,)) if one.kind == "DeepSpeed" else one for one in files)
 
 
 def makes_optimizer(readings: Iterable[Reading]) -> bool:

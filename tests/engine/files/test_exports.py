@@ -169,6 +169,18 @@ def test_files_for_deepspeed_say_what_it_divides(words: dict[str, Any], offload:
         assert (asked.update.buffers is not None) == (asked.layout.zero > 1)
 
 
+@pytest.mark.parametrize(("zero", "gathers"), [(2, False), (3, True)])
+def test_files_for_deepspeed_clip_gradients_and_save_a_whole_model(zero: int, gathers: bool) -> None:
+    """As Trainer and accelerate take them (`transformers/integrations/deepspeed.py`, accelerate's `cluster.py`)."""
+    texts = exports(trained(precision="deepspeed", dp=8, zero=zero, offload_sizes=Buffers().name))
+    engine = json.loads(texts["deepspeed"])
+    assert engine["gradient_clipping"] == "auto"
+    assert engine["zero_optimization"].get("stage3_gather_16bit_weights_on_model_save", False) is gathers
+    assert ("\n  zero3_save_16bit_model: true\n" in texts["accelerate"]) is gathers
+    for name in ("deepspeed", "accelerate"):
+        assert not read(texts[name]).missing
+
+
 @pytest.mark.parametrize("how", ["none", "full"])
 @pytest.mark.parametrize(("zero", "offload"), [(2, "none"), (2, "optimizer"), (3, "none"), (3, "shards")])
 def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_the_rest(

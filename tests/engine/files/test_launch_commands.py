@@ -149,6 +149,11 @@ def test_what_a_command_leaves_open_is_known_as_such() -> None:
     assert not read("torchrun --nproc_per_node 4 train.py").facts.method
 
 
+def test_clipping_that_accelerate_is_told_is_understood() -> None:
+    text = "accelerate launch --use_deepspeed --zero_stage 3 --gradient_clipping 1.0 sft.py --bf16 --max_length 512"
+    assert not read(text).missing
+
+
 def test_options_that_were_not_understood_are_told_by_name_and_never_with_a_value() -> None:
     start = "torchrun --nproc_per_node 4 --master_port 29500 train.py --bf16 --output_dir /secret/out --lr_scheduler x"
     assert not read(f"{start} --learning_rate 2e-5 --warmup_ratio 0.03 --save_steps 100").missing
