@@ -21,6 +21,10 @@ PASSES = ("forward", "backward")
 """What is timed of attention, each apart, in the order of the points."""
 
 
+MOST_BATCHES, MOST_POINTS = 100, 10_000
+"""How many batches a search tries at most, and how many points a case has: far more than anything here takes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttentionCase(Case):
     """Attention alone, timed forward and backward over a range of sequence lengths."""
@@ -33,6 +37,10 @@ class AttentionCase(Case):
     heads: Count = 1  # Heads
     head_size: Count = 64  # Width of a head
     rounds: Count = 30  # Timed forward and backward passes of each point
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_points(len(PASSES) * len(self.variants) * len(self.sizes) * len(self.formats))
 
     @property
     def extent(self) -> str:
@@ -61,6 +69,11 @@ class AttentionCase(Case):
         return {"flops": products * square, "tokens": self.batch * size}
 
 
+def _check_points(count: int) -> None:
+    if count > MOST_POINTS:
+        raise ValueError(f"the case has {count:,} points; allowed: {MOST_POINTS:,}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitCase(Case):
     """The largest batch that fits a card, for one policy after another, each tried in a fresh process.
@@ -80,6 +93,13 @@ class FitCase(Case):
         1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512
     )  # fmt: skip
     steps: Steps = 20  # Training steps that a batch must survive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({*self.policies}) != len(self.policies):
+            raise ValueError(f"policies has {len(self.policies)} names; allowed: each once")
+        if list(self.batches) != sorted({*self.batches}) or len(self.batches) > MOST_BATCHES:
+            raise ValueError(f"batches are {len(self.batches)}; allowed: at most {MOST_BATCHES}, ascending")
 
     @property
     def extent(self) -> str:
@@ -113,6 +133,8 @@ class RooflineCase(Case):
         super().__post_init__()
         if (self.part == "matmul") != bool(self.shapes) or (self.part == "copy") != bool(self.sizes):
             raise ValueError(f"part is {self.part!r}; allowed: shapes with matmul, and sizes with copy, and no others")
+        _check_points(len(self.formats) * max(1, len(self.shapes)))
+        _check_points(len(self.sizes))
 
     @property
     def extent(self) -> str:

@@ -22,6 +22,8 @@ import torch
 from gpu_bench.cases import card
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.walk import following, walk
+from gpu_bench.machine import provenance
 from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.store import read_json, write_json
@@ -38,7 +40,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
     """
     assert isinstance(case, FitCase)
     limit = case.memory_limit if card.emulates(case, _memory(device)) else None
-    saved = (read_json(kept) if kept else None) or {"trials": [], "contexts": []}
+    saved = (read_json(kept) if kept else None) or {"trials": [], "contexts": [], "started": provenance.utc_now()}
     trials: list[Trial] = saved["trials"]
     contexts: list[int] = saved["contexts"]
 
@@ -54,7 +56,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
             contexts.append(report["context"])
         trials.append(_trial(policy, batch, report))
         if kept is not None:
-            write_json(kept, {"trials": trials, "contexts": contexts})
+            write_json(kept, saved)
         return str(trials[-1]["outcome"])
 
     results = []
@@ -63,7 +65,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
         search(case.batches, predicted, partial(attempt, policy))
         results.append({"policy": policy, "predicted_batch": predicted})
     fit = {"context": max(contexts, default=None), "policies": results, "trials": trials}
-    return {"status": "ok", "message": None, "fit": fit}
+    # The search began with its first process: its trials are those of all of them.
+    return {"status": "ok", "message": None, "started": saved["started"], "fit": fit}
 
 
 def _memory(device: torch.device) -> int | None:
@@ -72,17 +75,11 @@ def _memory(device: torch.device) -> int | None:
 
 
 def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], str]) -> None:
-    """Try batches, ascending, from `start` on (None is the smallest): up while they fit, or down while they do not.
-
-    What a batch comes to is `fits`, `oom`, or how else it ended, which says nothing about memory and ends the search. A
-    prediction that is right costs two attempts: it fits, and the next one does not. Whether a batch fits is taken to be
-    monotonic. What the trials say is derived when the record is read.
-    """
-    index = batches.index(start) if start in batches else 0
-    outcome = first = attempt(batches[index])
-    step = {"fits": 1, "oom": -1}.get(first, 0)
-    while step and outcome == first and 0 <= (index := index + step) < len(batches):
-        outcome = attempt(batches[index])
+    """Attempt the batches that the walk from `start` names, each of which comes to what `attempt` returns."""
+    steps = walk(batches, start)
+    batch: int | None = next(steps)
+    while batch is not None:
+        batch = following(steps, attempt(batch))
 
 
 def _trial(policy: str, batch: int, report: Mapping[str, Any]) -> Trial:

@@ -6,6 +6,8 @@ from typing import Literal
 
 import torch
 
+from gpu_bench.record.judgement import NO_MEMORY
+
 _NOT_HERE = (
     # No allowed attention kernel can run: the message on a CPU, on CUDA, and of cuDNN.
     "No viable backend for scaled_dot_product_attention",
@@ -14,18 +16,6 @@ _NOT_HERE = (
     # Compiling needs a compiler: Triton's words, and those of PyTorch's compiler on a CPU.
     "Failed to find C compiler",
     "No working C++ compiler found",
-)
-_NO_MEMORY = (
-    # The CPU's allocator, and C++'s own.
-    "DefaultCPUAllocator: can't allocate",
-    "std::bad_alloc",
-    # CUDA, Triton's launcher and NCCL, where they allocate without PyTorch's allocator; then its libraries.
-    "out of memory",
-    "CUDA_ERROR_OUT_OF_MEMORY",
-    "cudaErrorMemoryAllocation",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUDNN_STATUS_ALLOC_FAILED",
-    "CUSOLVER_STATUS_ALLOC_FAILED",
 )
 
 
@@ -47,8 +37,12 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def told(error: BaseException) -> str:
     """The line of an error, or of one behind it, that says which result it is; the first one where none does."""
-    lines = [line for one in _chain(error) for line in str(one).splitlines()] or [type(error).__name__]
-    return next((line for line in lines if any(words in line for words in (*_NOT_HERE, *_NO_MEMORY))), lines[0])
+    chain = _chain(error)
+    lines = [line for one in chain for line in str(one).splitlines()] or [type(error).__name__]
+    if found := next((line for line in lines if any(words in line for words in (*_NOT_HERE, *NO_MEMORY))), None):
+        return found
+    # Python's own says which it is by its type alone.
+    return f"MemoryError: {lines[0]}" if any(isinstance(one, MemoryError) for one in chain) else lines[0]
 
 
 def kind_of(error: BaseException) -> Literal["oom", "unsupported"] | None:
@@ -61,7 +55,7 @@ def kind_of(error: BaseException) -> Literal["oom", "unsupported"] | None:
     chain = _chain(error)
     texts = [str(one) for one in chain]
     ran_out = any(isinstance(one, torch.OutOfMemoryError | MemoryError) for one in chain)
-    if ran_out or any(words in text for text in texts for words in _NO_MEMORY):
+    if ran_out or any(words in text for text in texts for words in NO_MEMORY):
         return "oom"
     unable = any(isinstance(one, UnsupportedError) for one in chain)
     if unable or any(words in text for text in texts for words in _NOT_HERE):

@@ -80,12 +80,14 @@ def impossible(record: Mapping[str, Any], faults: Sequence[str]) -> dict[str, An
 
     It is no result, and the next run tries the case again.
     """
-    filled = {name: record[name] for name in BLOCKS if name in record and name != "predicted"}
+    filled = {name: record[name] for name in BLOCKS if name in record and name not in ("predicted", "withheld")}
+    # A later repeat failed: what the earlier ones measured is withheld already.
+    earlier = record.get("withheld", {}).get("measured", {})
     return {
         **{name: value for name, value in record.items() if name not in filled},
         "outcome": "impossible",
         "message": f"not a result, because it cannot be: {faults[0]}",
-        "withheld": {"faults": list(faults), "measured": filled},
+        "withheld": {"faults": list(faults), "measured": {**earlier, **filled}},
     }
 
 

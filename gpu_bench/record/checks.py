@@ -7,6 +7,7 @@ weights take, a repeat that is a copy of another: these are refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,8 +23,10 @@ from gpu_bench.machine.chips import nearly_known
 from gpu_bench.record import bounds
 from gpu_bench.record.arms_checks import arms_faults, missing_parts
 from gpu_bench.record.derive import BLOCKS, derive
+from gpu_bench.record.failure_checks import failure_faults
+from gpu_bench.record.fit_checks import fit_faults
 from gpu_bench.record.plan_checks import plan_faults
-from gpu_bench.record.points_checks import fit_faults, points_faults, work_faults
+from gpu_bench.record.points_checks import points_faults, work_faults
 from gpu_bench.record.training_checks import numbers, prediction_faults, training_faults
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -95,6 +98,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
     if record["outcome"] != "measured":
         if not record["message"]:
             yield f"the outcome is {record['outcome']} without a message that says why"
+        yield from failure_faults(case, record)
         return
     if len(ran["repeats"]) != case.repeats:
         yield f"there are {len(ran['repeats'])} repeats, the case has {case.repeats}"
@@ -185,7 +189,9 @@ def _time_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
     moments = []
     for one in record["provenance"]["repeats"]:
         moments += [provenance.moment(one["started"]), provenance.moment(one["finished"])]
-        if provenance.lasted(one) > 2 * case.time_limit_s + _LATER_S:
+        # What resumes may have waited between its processes.
+        longest = math.inf if KINDS[case.kind].resumes else 2 * case.time_limit_s + _LATER_S
+        if provenance.lasted(one) > longest:
             yield f"a repeat lasted {provenance.lasted(one):.0f} s, its limit is {case.time_limit_s:.0f} s"
     if moments != sorted(moments):
         yield "the repeats' times are not one after the other"

@@ -166,23 +166,31 @@ def _fit(case: FitCase, view: Mapping[str, Any]) -> dict[str, Any]:
 
 def found_by_policy(case: FitCase, fit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """For each policy the largest batch that was seen to fit, what ended the search, its peak and its speed."""
-    policies = []
-    for one in fit["policies"]:
-        own = [trial for trial in fit["trials"] if trial["policy"] == one["policy"]]
-        outcomes = [trial["outcome"] for trial in own]
-        broken = [outcome for outcome in outcomes if outcome not in ("fits", "oom")]
-        best = max((t for t in own if t["outcome"] == "fits"), key=lambda trial: int(trial["batch"]), default=None)
-        policies.append(
-            {
-                **one,
-                "largest_batch": best["batch"] if best else None,
-                # A boundary needs an out-of-memory that was seen.
-                "ended": broken[-1] if broken else "boundary" if "oom" in outcomes else "largest-tried",
-                "peak": best["peak"] if best else None,
-                "tokens_per_s": best["batch"] * case.sequence / best["step_s"] if best else None,
-            }
-        )
-    return policies
+    trials = trials_by_policy(fit)
+    found = {policy: _found(case, trials.get(policy, [])) for policy in {one["policy"] for one in fit["policies"]}}
+    return [{**one, **found[one["policy"]]} for one in fit["policies"]]
+
+
+def _found(case: FitCase, own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the trials of one policy say."""
+    outcomes = [trial["outcome"] for trial in own]
+    broken = [outcome for outcome in outcomes if outcome not in ("fits", "oom")]
+    best = max((t for t in own if t["outcome"] == "fits"), key=lambda trial: int(trial["batch"]), default=None)
+    return {
+        "largest_batch": best["batch"] if best else None,
+        # A boundary needs an out-of-memory that was seen.
+        "ended": broken[-1] if broken else "boundary" if "oom" in outcomes else "largest-tried",
+        "peak": best["peak"] if best else None,
+        "tokens_per_s": best["batch"] * case.sequence / best["step_s"] if best else None,
+    }
+
+
+def trials_by_policy(fit: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """The trials of a search by their policy, in their order."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in fit["trials"]:
+        found.setdefault(one["policy"], []).append(one)
+    return found
 
 
 _SHAPE = ("layers", "heads", "hidden", "vocab", "max_seq")

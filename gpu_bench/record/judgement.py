@@ -18,8 +18,20 @@ MEASURED = ("ok", *SPOILED)
 """States of a record that holds measurements."""
 FAR_ABOVE_GUESSING = 4.0
 """A loss of more than so many times that of guessing counts as diverged, though it is finite."""
-
-
+NO_MEMORY = (
+    # The CPU's allocator, C++'s own, and Python's.
+    "DefaultCPUAllocator: can't allocate",
+    "std::bad_alloc",
+    "MemoryError",
+    # CUDA, Triton's launcher and NCCL, where they allocate without PyTorch's allocator; then its libraries.
+    "out of memory",
+    "CUDA_ERROR_OUT_OF_MEMORY",
+    "cudaErrorMemoryAllocation",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "CUSOLVER_STATUS_ALLOC_FAILED",
+)
+"""Words of a message by which memory that ran out is known."""
 MOST_APART = 1.5
 """Repeats on a quiet machine are closer than this factor, half of all points at least: a cache may hold one or not."""
 

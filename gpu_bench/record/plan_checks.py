@@ -68,9 +68,10 @@ def _scaling_points(case: ScalingCase, record: Mapping[str, Any]) -> tuple[Plann
 def _points_faults(planned: Sequence[PlannedPoint], points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Whether the points are those that are planned, in their order; points that were not possible are among them."""
     labels, wanted = [point["label"] for point in points], [one.label for one in planned]
-    if missing := [label for label in wanted if label not in labels]:
+    there, known = {*labels}, {*wanted}
+    if missing := [label for label in wanted if label not in there]:
         yield f"there are {len(points)} points, without {_named(missing)}; the case has {len(planned)} on that machine"
-    elif strange := [label for label in labels if label not in wanted]:
+    elif strange := [label for label in labels if label not in known]:
         yield f"there are points {_named(strange)}; allowed: the {len(planned)} of the case on that machine"
     elif labels != wanted:
         yield f"points are not in the order of the case: {_named(labels)}; allowed: {_named(wanted)}"

@@ -1,20 +1,17 @@
-"""What must hold of the points of a record, and of a search for what fits."""
+"""What must hold of the points of a record."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import Case
-from gpu_bench.cases.kinds import FORMATS, FitCase
+from gpu_bench.cases.kinds import FORMATS, AttentionCase, RooflineCase
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
-from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record import bounds, floors
 from gpu_bench.record.derive import work_of
 from gpu_bench.record.repeated import copied
@@ -33,6 +30,14 @@ _WORK: Mapping[str, tuple[str, ...]] = {
     "tokenize": ("bytes", "tokens"),
 }
 """Work that the points of a kind of case have."""
+_ENDS: Mapping[str, tuple[str, ...]] = {
+    "attention": ("ok", "oom", "unsupported"),
+    "loader": ("ok",),
+    "roofline": ("ok", "oom", "unsupported"),
+    "scaling": ("ok", "oom", "unsupported", "error"),
+    "tokenize": ("ok",),
+}
+"""How a point of a kind of case can end; any other end is that of the whole repeat."""
 
 
 def work_faults(case: Case, points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -46,6 +51,17 @@ def work_faults(case: Case, points: Sequence[Mapping[str, Any]]) -> Iterator[str
                 yield f"{where} is none of a {case.kind} case; allowed: {', '.join(allowed)}"
             elif name in known:
                 yield f"{where}: no record states it, because it follows from the point's settings"
+
+
+def samples_of(case: Case) -> int:
+    """How many samples a repeat takes of each point, however long they last; 0 for a case that has no points."""
+    match case:
+        case AttentionCase() | RooflineCase() | TokenizeCase():
+            return case.rounds
+        case LoaderCase() | ScalingCase():
+            return case.steps
+        case _:
+            return 0
 
 
 def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
@@ -65,8 +81,11 @@ def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _size_faults(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Where points that differ in their size alone contradict each other."""
-    if points and all(point["status"] == "oom" for point in points):
+    ends = {point["status"] for point in points}
+    if ends == {"oom"}:
         yield "every point ran out of memory, and so nothing was measured"
+    elif ends <= {"oom", "error"}:
+        yield "no point was measured: every one failed"
     alike: dict[str, list[Mapping[str, Any]]] = {}
     for point in points:
         if isinstance(size := point["settings"].get("size"), int):
@@ -93,13 +112,8 @@ def _pair_faults(smaller: Mapping[str, Any], larger: Mapping[str, Any]) -> Itera
 
 
 def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:
-    name, rows, device = point["label"], point["samples_s"], record["device"]
-    flat = [second for row in rows for second in row]
-    if len(rows) != case.repeats:
-        yield f"point {name!r} does not have {case.repeats} repeats"
-    if (point["status"] == "ok") != (point["message"] is None) or (point["status"] == "ok") != bool(flat):
-        yield f"point {name!r} is {point['status']}, its message is {point['message']!r}, its samples are {len(flat)}"
-    yield from (f"point {name!r}: {told}" for told in copied(rows, "samples"))
+    name, device = point["label"], record["device"]
+    yield from _sample_faults(case, point)
     if point["memory_peak"] is not None and point["memory_peak"] > (device["memory"] or bounds.memory_bytes(device)):
         yield f"point {name!r} took {point['memory_peak']} B, more than there is"
     flops, moved = point["rates"]["flops_per_s"], point["rates"]["bytes_per_s"]
@@ -110,6 +124,24 @@ def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
     if moved is not None and point["work"]["bytes"] >= floors.CACHED_BYTES and moved > bounds.bytes_per_s(device):
         yield f"point {name!r} moves {moved:.3g} B/s, no such device passes {bounds.bytes_per_s(device):.3g}"
     yield from _token_faults(case, record, point)
+
+
+def _sample_faults(case: Case, point: Mapping[str, Any]) -> Iterator[str]:
+    """Whether a point has the samples that its case takes and the end that it can have; only then what they are."""
+    name, rows, status = point["label"], point["samples_s"], point["status"]
+    wanted, counts = samples_of(case), {len(row) for row in rows}
+    if len(rows) != case.repeats:
+        yield f"point {name!r} does not have {case.repeats} repeats"
+    elif (status == "ok") != (point["message"] is None) or (status == "ok") != bool(counts - {0}):
+        total = sum(map(len, rows))
+        yield f"point {name!r} is {status}, its message is {point['message']!r}, its samples are {total}"
+    elif status not in _ENDS[case.kind] or (status == "unsupported" and point["settings"].get("operation") == "copy"):
+        yield f"point {name!r} is {status}, which no such point of a {case.kind} case can be"
+    elif status == "ok" and counts != {wanted}:
+        told = ", ".join(map(str, sorted(counts)[:3]))
+        yield f"point {name!r} has {told} samples of a repeat; the case takes {wanted}"
+    else:
+        yield from (f"point {name!r}: {fault}" for fault in copied(rows, "samples"))
 
 
 def _token_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:
@@ -123,51 +155,11 @@ def _token_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
         most = bounds.flops_per_s(record, form)
         if flops > most:
             yield f"point {name!r} trains at {flops:.3g} FLOP/s on each device, none passes {most:.3g}"
+    if isinstance(case, TokenizeCase) and tokens is not None:
+        # A word's tokens are its bytes, merged; a byte that is no text becomes a character that is one token.
+        made, text = point["work"]["tokens"], point["work"]["bytes"]
+        if text is None or made > text:
+            yield f"point {name!r} makes {made:.0f} tokens of {text or 0:.0f} B of text"
     rate = max(moved or 0, tokens or 0) if isinstance(case, TokenizeCase) else 0
     if rate > processes * _ENCODED_PER_S:
         yield f"point {name!r} encodes {rate:.3g} B/s"
-
-
-def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the trials of a search."""
-    fit, device = record["fit"], record["device"]
-    tried = [(one["policy"], one["batch"]) for one in fit["trials"]]
-    if len({*tried}) != len(tried) or not {*tried} <= {(p, b) for p in case.policies for b in case.batches}:
-        yield "fit.trials are not among the case's policies and batches, each at most once"
-    if [result["policy"] for result in fit["policies"]] != list(case.policies):
-        yield "fit.policies are not the case's policies"
-        return
-    for one in fit["trials"]:
-        yield from _trial_faults(case, record, one)
-    for policy in case.policies:
-        own = sorted((one for one in fit["trials"] if one["policy"] == policy), key=lambda one: int(one["batch"]))
-        peaks = [one["peak"] for one in own if one["outcome"] == "fits"]
-        if peaks != sorted(peaks):
-            yield f"a larger batch of policy {policy!r} takes less memory"
-        best = max((one["batch"] for one in own if one["outcome"] == "fits"), default=0)
-        if any(one["outcome"] == "oom" and one["batch"] < best for one in own):
-            yield f"a batch of policy {policy!r} does not fit, and a larger one does"
-    if record["provenance"]["sources"] == provenance.source_hash():
-        for result in fit["policies"]:
-            if result["predicted_batch"] != predicted_batch(case, result["policy"], device["type"]):
-                yield f"the predicted batch of policy {result['policy']!r} is not the engine's"
-
-
-def _trial_faults(case: FitCase, record: Mapping[str, Any], one: Mapping[str, Any]) -> Iterator[str]:
-    name, measured, device = f"trial {one['policy']} {one['batch']}", one["outcome"] == "fits", record["device"]
-    if measured != (one["peak"] is not None) or measured != (one["step_s"] is not None):
-        yield f"{name} is {one['outcome']}; peak and time are of those that fit"
-        return
-    if measured != (one["message"] is None):
-        yield f"{name} is {one['outcome']}, its message is {one['message']!r}"
-    if not measured:
-        return
-    training = trial(case, one["policy"], one["batch"])
-    if one["peak"] > (record["fit"]["limit"] or device["memory"]):
-        yield f"{name} fits, and its peak is above the limit"
-    if one["peak"] < (least := floors.peak_bytes(training)):
-        yield f"{name} peaks at {one['peak']} B; weights, states and what the backward pass needs are {least} B"
-
-    least_s = floors.step_seconds(training, partial(bounds.flops_per_s, record), bounds.bytes_per_s(device))
-    if one["step_s"] < least_s:
-        yield f"{name} takes {one['step_s']:.3g} s a step; no device needs less than {least_s:.3g} s"

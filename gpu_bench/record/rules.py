@@ -6,6 +6,7 @@ everybody else does. At home pydantic reads the same annotations and writes the 
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import types
@@ -196,8 +197,34 @@ def _list_faults(item: Any, value: Any, place: str) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield f"at {place or '/'}: {_short(value)} is not of type array"
         return
+    # Most of a record are samples, of which all but a forger's are as they should be.
+    number = _number(item)
     for index, one in enumerate(value):
-        yield from faults(item, one, f"{place}/{index}")
+        if number is None or not (type(one) in number.types and number.least <= one <= number.most):
+            yield from faults(item, one, f"{place}/{index}")
+
+
+@dataclass(frozen=True)
+class _Number:
+    """What surely is a number of a type: those at its bounds are looked at more closely."""
+
+    types: tuple[type, ...]
+    least: float
+    most: float
+
+
+@cache
+def _number(kind: Any) -> _Number | None:
+    """The numbers that an annotation allows; None for one of something else."""
+    if get_origin(kind) is not Annotated or not stated(kind) or (base := get_args(kind)[0]) not in (int, float):
+        return None
+    lows = [low for rule in rules_of(kind) for low in (rule.least, rule.above) if low is not None]
+    highs = [rule.most for rule in rules_of(kind) if rule.most is not None]
+    # Above 0 is above its least number.
+    strict = any(rule.above is not None for rule in rules_of(kind))
+    least = max(lows, default=-sys.float_info.max)
+    types = (int,) if base is int else (int, float)
+    return _Number(types, math.nextafter(least, math.inf) if strict else least, min([*highs, sys.float_info.max]))
 
 
 def _mapping_faults(key: Any, item: Any, value: Any, place: str) -> Iterator[str]:

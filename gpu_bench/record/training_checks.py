@@ -61,9 +61,11 @@ def _sample_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[st
     exact = not case.timed_s
     if len(steps) != case.repeats or any(n < case.steps or (exact and n != case.steps) for n in steps):
         yield f"samples are not {case.repeats} repeats of {case.steps} steps"
+        return
     lengths = {len(samples["warmup_s"]), len(samples["warmup_settled"]), *map(len, record["compile"].values())}
     if {*lengths, len(record["loss"]["diverged_at"])} != {case.repeats}:
         yield f"warm-up, compilation and losses are not those of {case.repeats} repeats"
+        return
     if any(sum(row) < case.timed_s and not narrow(row) for row in samples["step_s"]):
         yield f"timed steps are shorter than {case.timed_s} s, and their median is not known well enough"
     yield from copied(samples["step_s"], "steps")

@@ -253,7 +253,8 @@ def _spoiled(part: Mapping[str, Any]) -> float:
 def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command, job.predicted)
-    if record["outcome"] == "measured" and (faults := load.faults(record)):
+    # A machine whose memory others fill says nothing about a case that needs little: the next run tries it again.
+    if record["outcome"] in ("measured", "oom", "timeout") and (faults := load.faults(record)):
         record = impossible(record, faults)
     good = record["outcome"] in store.FINISHED
     earlier = load.read(job.path, settings.out)[0] if job.path.is_file() else None

@@ -23,6 +23,7 @@ from gpu_bench.predict.prediction import predict, shape_of
 from gpu_bench.record.assembly import assemble, kept
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.judgement import guessing
+from gpu_bench.record.points_checks import samples_of
 from tests.explorable.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,7 +67,7 @@ def document(
     suite = next(suite for suite, cases in SUITES.items() if CASES[case] in cases)
     parts = [_part(plan, seconds, number, device.replace("-", " ").upper()) for number in range(repeats)]
     if status != "ok":
-        parts = [{"status": status, "message": "CUDA out of memory", **_times(0)}]
+        parts = [{"status": status, "message": FULL_GPU, **_times(0)}]
     context = _context(device)
     told = predict(plan, context["device"])
     made: dict[str, Any] = json.loads(json.dumps(assemble(suite, plan, context, parts, COMMAND, told)))
@@ -74,6 +75,11 @@ def document(
 
 
 COMMAND = "python -m gpu_bench run"
+FULL_GPU = (
+    "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 93.13 GiB of which 10.00 MiB is "
+    "free. Process 4711 has 93.10 GiB memory in use."
+)
+"""What PyTorch says on a GPU that another process has filled."""
 
 
 def _times(number: int) -> dict[str, str]:
@@ -171,11 +177,12 @@ def with_points(case: str, points: Sequence[dict[str, Any]], *, device: str = "n
     suite, plan = next((suite, one) for suite, cases in SUITES.items() for one in cases if one.name == case)
     plan = dataclasses.replace(plan, repeats=1)
     made = document("gpt2-nano-fp32-adam", device=device, repeats=1) | dict.fromkeys(BLOCKS)
-    return kept(made | {"suite": suite, "case": plan.as_dict(), "points": [_point(**given) for given in points]})
+    found = [_point(samples_of(plan), **given) for given in points]
+    return kept(made | {"suite": suite, "case": plan.as_dict(), "points": found})
 
 
 def _point(
-    label: str, seconds: float | None, work: dict[str, float], settings: dict[str, Any], **more: Any
+    samples: int, label: str, seconds: float | None, work: dict[str, float], settings: dict[str, Any], **more: Any
 ) -> dict[str, Any]:
     """A point that took always the same time, or could not be measured."""
     return {
@@ -183,7 +190,7 @@ def _point(
         "settings": settings,
         "status": "ok" if seconds else "oom",
         "message": None if seconds else "CUDA out of memory",
-        "samples_s": [[seconds * (1 + _jitter(0, step)) for step in range(4)] if seconds else []],
+        "samples_s": [[seconds * (1 + _jitter(0, step)) for step in range(samples)] if seconds else []],
         "work": work,
         "memory_peak": None,
         "shares": {},

@@ -12,7 +12,7 @@ import pytest
 from explorable.measured.tables.plot import tick_labels
 from explorable.measured.tables.table import readable
 from gpu_bench.record.derive import derive
-from tests.explorable.measured.made import ROOT, Site, document, with_points
+from tests.explorable.measured.made import FULL_GPU, ROOT, Site, document, with_points
 from tests.explorable.measured.test_measured_site import rows, text
 
 ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
@@ -90,10 +90,13 @@ def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
     plan = SUITES["fit"][-1].as_dict()
     policies = [{"policy": name, "predicted_batch": 4} for name in plan["policies"]]
     trials = [
-        {"policy": name, "batch": 6, "outcome": "fits", "message": None, "peak": 2**33, "step_s": 0.1}
+        {"policy": name, "batch": batch, "outcome": "fits", "message": None, "peak": 2**33, "step_s": 0.1}
+        if batch < 8
+        else {"policy": name, "batch": batch, "outcome": "oom", "message": FULL_GPU, "peak": None, "step_s": None}
         for name in plan["policies"]
+        for batch in (4, 6, 8)
     ]
-    fit = {"context": None, "policies": policies, "trials": trials}
+    fit = {"context": 2**29, "policies": policies, "trials": trials}
     made = _scaling() | {"suite": "fit", "case": plan, "points": None, "fit": fit}
     site.record(made)
     site.page(

@@ -21,6 +21,7 @@ from gpu_bench.measure import fit
 from gpu_bench.predict.prediction import predicted_batch, predicted_peak
 from gpu_bench.record.derive import derive, found_by_policy
 from gpu_bench.record.load import faults
+from gpu_bench.record.store import read_json, write_json
 from gpu_bench.run import worker
 from tests.gpu_bench.tiny import recorded
 
@@ -152,6 +153,9 @@ def test_a_search_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, monk
     kept = tmp_path / "trials.kept"
     with pytest.raises(KeyboardInterrupt):
         fit.run_repeat(_fit(), torch.device("cpu"), 0, kept)
-    found = fit.run_repeat(_fit(), torch.device("cpu"), 0, kept)["fit"]
+    began = "2026-01-01T10:00:00Z"
+    write_json(kept, {**(read_json(kept) or {}), "started": began})
+    found = fit.run_repeat(_fit(), torch.device("cpu"), 0, kept)
     assert tried == [8, 64, 64], "the first trial is not made again"
-    assert [trial["batch"] for trial in found["trials"]] == [8, 64]
+    assert [trial["batch"] for trial in found["fit"]["trials"]] == [8, 64]
+    assert found["started"] == began, "its time is that of all its trials"

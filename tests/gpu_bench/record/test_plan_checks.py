@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.input_pipeline.case import TokenizeCase
 from gpu_bench.machine import provenance
+from gpu_bench.measure.data import encode
 from gpu_bench.record import load
 from gpu_bench.record.plan_checks import plan_faults, planned_points
 from gpu_bench.record.store import RESULTS
@@ -51,6 +54,38 @@ def _out_of_memory(*places: int) -> Change:
             point = record["points"][place]
             point |= {"status": "oom", "message": "out of memory", "samples_s": [[] for _ in point["samples_s"]]}
             point["memory_peak"] = None
+
+    return change
+
+
+def _samples(change: Callable[[list[float]], list[float]]) -> Change:
+    def forge(record: Record) -> None:
+        for point in record["points"]:
+            point["samples_s"] = [change(row) for row in point["samples_s"]]
+
+    return forge
+
+
+def _ended(status: str, *places: int) -> Change:
+    """Points that were not measured, all of them where no place is named."""
+
+    def change(record: Record) -> None:
+        for place in places or range(len(record["points"])):
+            point = record["points"][place]
+            point |= {"status": status, "message": "no", "samples_s": [[] for _ in point["samples_s"]]}
+
+    return change
+
+
+def _first_repeat(record: Record) -> None:
+    for point in record["points"]:
+        point["samples_s"][1:] = [[] for _ in point["samples_s"][1:]]
+
+
+def _tokens(each: float, more: int = 0) -> Change:
+    def change(record: Record) -> None:
+        for point in record["points"]:
+            point["work"]["tokens"] = int(point["work"]["bytes"] * each) + more
 
     return change
 
@@ -319,6 +354,16 @@ CONTRADICTIONS: list[tuple[str, Change, str]] = [
     (COPY, _swapped("settings", 7, 8), "which is less"),
     (COPY, _out_of_memory(0, 3), "point 'copy 65536 B' ran out of memory, and 'copy 262144 B' did not"),
     (COPY, _out_of_memory(*range(9)), "every point ran out of memory, and so nothing was measured"),
+    (COPY, _samples(lambda row: row[:1]), "point 'copy 65536 B' has 1 samples of a repeat; the case takes 20"),
+    (COPY, _samples(lambda row: [*row, 1e-3]), "point 'copy 65536 B' has 21 samples of a repeat; the case takes 20"),
+    (COPY, _first_repeat, "point 'copy 65536 B' has 0, 20 samples of a repeat; the case takes 20"),
+    (COPY, _ended("error"), "no point was measured: every one failed"),
+    (COPY, _ended("error", 8), "is error, which no such point of a roofline case can be"),
+    (COPY, _ended("unsupported", 8), "is unsupported, which no such point of a roofline case can be"),
+    (TOKENIZE, _samples(lambda row: row[:1]), "has 1 samples of a repeat; the case takes 10"),
+    (TOKENIZE, _ended("oom", 1), "is oom, which no such point of a tokenize case can be"),
+    (TOKENIZE, _tokens(5), "point '1 process, words met before' makes 1310720 tokens of 262144 B of text"),
+    (TOKENIZE, _tokens(1, 1), "point '2 processes, words met before' makes 524289 tokens of 524288 B of text"),
     (DIGITS, _tested("linear-fit", 50.0), "its loss is 50 where all are told right; at most 2.3 is possible"),
     (DIGITS, _tested("linear-fit", None), "its loss is not finite where all are told right"),
 ]
@@ -338,3 +383,9 @@ def test_as_many_digits_are_told_apart_as_there_are() -> None:
     from gpu_bench.record.arms_checks import _CLASSES
 
     assert _CLASSES == CLASSES
+
+
+@given(st.one_of(st.binary(max_size=12), st.text(max_size=8).map(str.encode).map(lambda text: text[1:])))
+def test_no_text_gives_more_tokens_than_bytes(text: bytes) -> None:
+    """Not even one that is cut within a character: the replacement character, of three bytes, is one token."""
+    assert len(encode(text)) <= len(text)

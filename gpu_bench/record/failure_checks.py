@@ -1,0 +1,56 @@
+"""Whether a case that was not measured can have ended as its record says: by its time limit, or by its memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.machine import provenance
+from gpu_bench.record.judgement import NO_MEMORY
+
+_PART = 0.1
+"""Share of the memory below which what a step needs does not fill it, and below which what is free counts as nothing:
+the engine knows a step's peak far better than this."""
+_UNITS = {"B": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_SIZE = rf"(\d{{1,15}}(?:\.\d{{1,6}})?) ({'|'.join(_UNITS)})\b"
+_ASKED = re.compile(rf"(?:tried to allocate|needs) {_SIZE}", re.IGNORECASE)
+_FREE = re.compile(rf"of which {_SIZE} is free")
+
+
+def failure_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
+    """How the outcome of a record without a result contradicts what else the record says."""
+    if record["outcome"] == "timeout":
+        took = provenance.lasted(record["provenance"]["repeats"][-1])
+        if took < case.time_limit_s:
+            yield f"the time limit of {case.time_limit_s:.0f} s ended a repeat that took {took:.0f} s"
+    elif record["outcome"] == "oom":
+        yield from _memory_faults(case, record)
+
+
+def _memory_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
+    """Whether the message names memory, and the step needs a good part of it, or others had left none.
+
+    What a step needs is what the engine says, or what the message says it asked for; where neither is known, nothing
+    contradicts the outcome.
+    """
+    message = record["message"] or ""
+    if not any(words in message for words in NO_MEMORY):
+        yield f"it ran out of memory, and its message does not say so: {message[:80]!r}"
+        return
+    predicted = record["predicted"] if isinstance(case, TrainingCase) else None
+    if predicted is None or predicted["memory"] is None:
+        return
+    limit = case.memory_limit if isinstance(case, TrainingCase) else 0
+    room = min((size for size in (limit, record["device"]["memory"]) if size), default=None)
+    needed, free = max(predicted["memory"]["peak"], _size(_ASKED, message) or 0), _size(_FREE, message)
+    if room is not None and needed < _PART * room and (free is None or free > _PART * room):
+        yield f"it ran out of memory, and needs {needed:.0f} B of {room} B: {message[:80]!r}"
+
+
+def _size(pattern: re.Pattern[str], message: str) -> float | None:
+    """Bytes that a message names."""
+    found = pattern.search(message)
+    unit = {name.lower(): factor for name, factor in _UNITS.items()}
+    return float(found[1]) * unit[found[2].lower()] if found else None
