@@ -26,6 +26,7 @@ from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
 from ironlaw.files.logs import SELECTIVE
 from ironlaw.files.trainers import KINDS
+from ironlaw.files.values import is_module
 from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
@@ -202,8 +203,13 @@ def is_more(text: str) -> None:
             and all(name in KEPT and KEPT[name](one) for name, one in value.items())
         ):
             continue
-        if word not in MORE or not (_is_amount(word, value) or (isinstance(value, str) and _WORD.fullmatch(value))):
+        named = isinstance(value, str) and _WORD.fullmatch(value) and (word != "lora_targets" or _is_targets(value))
+        if word not in MORE or not (named or _is_amount(word, value)):
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
+
+
+def _is_targets(text: str) -> bool:
+    return text == "all-linear" or all(map(is_module, text.split(",")))
 
 
 def _is_amount(word: str, value: object) -> bool:

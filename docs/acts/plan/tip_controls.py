@@ -29,8 +29,8 @@ SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, 
 def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value] | None:
     """The controls that a change sets; None where those of the page cannot make the same setup."""
     found: dict[str, live.Value] = {}
-    rest: dict[str, Any] = {}
     words = by_files(one.words, state)
+    rest = {word: value for word, value in words.items() if word == "cp" or value == "shards"}
     for word, value in words.items():
         if word == "attention":
             found["flash"] = value == "flash"
@@ -40,14 +40,10 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
             found["compiled"] = value == "compiled"
         elif word == "offload":
             found["offload"] = value != "none"
-            if value == "shards":
-                rest[word] = value
         elif word in _GROUPS:
             layout = setup_of(state).layout
             found["gpus"] = prod(int(words.get(each) or getattr(layout, part)) for each, part in _GROUPS.items())
-            if word == "cp":
-                rest[word] = value
-            elif word != "dp":
+            if word not in ("cp", "dp"):
                 found[word] = value
         elif word in ("accumulate", "micro_batches"):
             # One of the two is 1: passes run one after the other, or in a pipeline.

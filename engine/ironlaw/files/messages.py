@@ -41,7 +41,7 @@ def out_of_memory(text: str) -> Reading:
         reserved=reserved,
         process=_own(message),
         free=free,
-        in_use=None if total is None or free is None else total - free,
+        in_use=None if total is None or free is None else max(total - free, 0),
     )
     # `ironlaw.files.parts` has taken away what is known; what is left of that shape is not.
     missing = ("Only the out-of-memory message of this text was read, nothing else of it.",)

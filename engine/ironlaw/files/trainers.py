@@ -248,14 +248,14 @@ def _axolotl_bits(document: Document) -> tuple[int, ...]:
 
 
 def _targets(value: object) -> tuple[str, ...] | None:
-    """Names of modules: letters, digits, dots and underscores only, so that nothing else travels on."""
+    """Names of modules that models are known to have, so that nothing else travels on."""
     if value in values.ABSENT:
         return None
     if value in ("all", "all-linear", ["all-linear"]):
         return ("all-linear",)
     names = value.strip("[]").split(",") if isinstance(value, str) else value
     plain = [str(one).strip(" \"'") for one in names] if isinstance(names, (list, tuple)) else []
-    if not plain or not all(one.replace("_", "").replace(".", "").isalnum() and len(one) <= 40 for one in plain):
+    if not plain or not all(map(values.is_module, plain)):
         raise EngineError("targets of LoRA", value, "names of modules, such as q_proj, or all-linear")
     return tuple(plain)
 

@@ -46,6 +46,22 @@ OPTIMIZERS: Mapping[str, tuple[str, str | None]] = {
 """Names that `transformers` and axolotl give optimizers: the engine's, and how its step runs where the name says it."""
 
 
+_MODULES = frozenset((
+    "attn", "self_attn", "attention", "linear_attn", "mlp", "block_sparse_moe", "experts", "shared", "shared_expert",
+    "shared_experts", "q_proj", "k_proj", "v_proj", "o_proj", "out_proj", "q_a_proj", "q_b_proj", "kv_a_proj",
+    "kv_a_proj_with_mqa", "kv_b_proj", "qkv_proj", "query_key_value", "Wqkv", "wq", "wk", "wv", "wo", "z_proj",
+    "a_proj", "b_proj", "qkvz_proj", "ba_proj", "in_proj", "in_proj_qkvz", "in_proj_ba", "c_attn", "c_proj", "c_fc",
+    "dense", "dense_h_to_4h", "dense_4h_to_h", "gate_proj", "up_proj", "down_proj", "gate_up_proj", "fc1", "fc2", "w1",
+    "w2", "w3", "gate", "router", "shared_gate", "shared_expert_gate", "wte", "wpe", "embed_tokens", "embed_in",
+    "embed_out", "lm_head", "model", "transformer", "layers", "blocks", "h", "query", "key", "value",
+))  # fmt: skip
+
+
+def is_module(name: str) -> bool:
+    """Whether all parts of a dotted name are those of a model's modules, or numbers of layers."""
+    return all(part in _MODULES or re.fullmatch("[0-9]{1,3}", part, re.ASCII) for part in name.split("."))
+
+
 def switch(what: str, value: object) -> bool | None:
     """A switch; None where the program decides. Raises `EngineError` for anything else."""
     if value is True or value is False:

@@ -248,14 +248,24 @@ def essentials(config: Mapping[str, Any]) -> dict[str, Any]:
     settings = Config(text, defaults)
     build(settings, "")
     # A key that says nothing is said to be absent, which a default must not undo.
-    kept = {key: _plain(text[key]) for key in sorted(settings.asked & text.keys())}
+    kept = {key: _plain(key, text[key]) for key in sorted(settings.asked & text.keys())}
     return {"model_type": text["model_type"], **{key: value for key, value in kept.items() if value != {}}}
 
 
-def _plain(value: Any) -> Any:
-    """Numbers, words that the reader of configurations has understood, and of a rope the share that is rotated."""
+def _plain(key: str, value: Any) -> Any:
+    """Numbers, words that configurations are known to have, and of a rope the share that is rotated.
+
+    Raises:
+        EngineError: Another word, which somebody may have written into any key.
+    """
+    from ironlaw.models.families import WORDS
+
     if isinstance(value, Mapping):
-        inner = {key: _plain(part) for key, part in value.items() if isinstance(part, Mapping)}
-        shares = {key: part for key, part in value.items() if key == "partial_rotary_factor"}
+        inner = {name: _plain(key, part) for name, part in value.items() if isinstance(part, Mapping)}
+        shares = {name: _plain(name, part) for name, part in value.items() if name == "partial_rotary_factor"}
         return shares or ({"rope": next(iter(inner.values()))} if inner else {})
-    return value
+    if isinstance(value, list):
+        return [_plain(key, part) for part in value]
+    if value is None or isinstance(value, int | float) or value in WORDS:
+        return value
+    raise EngineError(key, value, "a number, or a word that is known here")

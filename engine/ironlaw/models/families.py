@@ -34,6 +34,8 @@ ACTIVATIONS: dict[str, str] = {
     "relu": "relu",
 }  # fmt: skip
 FULL, SLIDING, LINEAR = "full_attention", "sliding_attention", "linear_attention"
+WORDS = frozenset((*ACTIVATIONS, FULL, SLIDING, LINEAR, "greedy", "group_limited_greedy", "noaux_tc"))
+"""Words that decide something in a configuration."""
 
 
 def _activation(c: Config, key: str = "hidden_act") -> Activation:

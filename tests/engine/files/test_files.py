@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from ironlaw import EngineError
 from ironlaw.files import read
 from ironlaw.files.diffs import edited
 from ironlaw.files.words import words_of
@@ -217,3 +218,13 @@ def test_a_batch_of_evaluation_is_counted_where_there_is_any(text: str, told: st
         assert told in lines[0]
         told = (None, None)
     assert (found.facts.eval_batch, found.facts.eval_kept) == told
+
+
+@pytest.mark.parametrize("targets", ["[q_proj, sEcReTtOkEn]", "sEcReT_tOkEn", "model.layers.3.hunter2"])
+def test_targets_that_no_model_has_are_refused(targets: str) -> None:
+    """They would stand in links and exports."""
+    text = "base_model: meta-llama/Llama-3.1-8B\nadapter: lora\nmicro_batch_size: 1\nlora_target_modules: {}\n"
+    for known in ("[q_proj, v_proj]", "model.layers.3.self_attn.q_proj", "all-linear"):
+        assert read(text.format(known)).facts.targets
+    with pytest.raises(EngineError, match="targets of LoRA"):
+        read(text.format(targets))

@@ -129,3 +129,10 @@ def test_deepspeeds_table_of_needs_gives_its_gpus_and_is_told_what_it_counts(nod
     assert reading.kind == "DeepSpeed's table"
     assert reading.facts == Facts(devices=devices, nodes=int(nodes[0]), zero=3, method="full")
     assert "weights, gradients, optimizer states: no activations, logits, temporary tensors" in reading.missing[0]
+
+
+def test_more_free_memory_than_a_card_has_leaves_nothing_in_use() -> None:
+    card = "GPU 0 has a total capacity of 79.11 GiB of which 400 GiB is free."
+    reading = read(f"CUDA out of memory. Tried to allocate 2.00 GiB. {card}")
+    assert reading.measured is not None
+    assert reading.measured.in_use == 0

@@ -237,3 +237,29 @@ def test_a_kind_that_is_no_text_is_refused(kind: Any) -> None:
 def test_a_name_that_a_terminal_would_obey_is_refused() -> None:
     with pytest.raises(EngineError, match=r"name 'a\\x1b\[31m' is not allowed; it must be printable"):
         from_config(published()["Qwen/Qwen2.5-7B"]["config"] | {"_name_or_path": "x/a\x1b[31m"})
+
+
+SECRET = "sEcReT-tOkEn"
+FORMS: tuple[Any, ...] = (
+    SECRET, [SECRET], {"x": SECRET}, {"partial_rotary_factor": SECRET}, {"a": {"partial_rotary_factor": SECRET}},
+    [[SECRET]], [{"x": SECRET}], {SECRET: 1}, {"partial_rotary_factor": [SECRET]},
+)  # fmt: skip
+ONE_OF_EACH = {entry["config"]["model_type"]: entry["config"] for entry in PUBLISHED.values()}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_what_somebody_wrote_into_a_key_is_refused_or_left_out(kind: str) -> None:
+    """Links and exports hold what is left of a configuration."""
+    config = {"model_type": kind, **ONE_OF_EACH.get(kind, {})}
+    keys = {*config, *FAMILIES[kind][0], "rope_scaling", "rope_parameters", "sliding_window", "layer_types"} - {
+        "model_type"
+    }
+    kept = 0
+    for key in keys:
+        for form in FORMS:
+            try:
+                kept += 1
+                assert SECRET not in json.dumps(essentials({**config, key: form})), (key, form)
+            except EngineError:
+                continue
+    assert kept == len(keys) * len(FORMS)
