@@ -39,10 +39,10 @@ UNSAID: tuple[tuple[str, object, str], ...] = (
     ("experts", 1, "expert parallelism"),
     ("context", 1, "context parallelism"),
 )
-"""Settings of rows that a setup has no word for, the value that asks for nothing, and what they are in words.
+"""Settings of rows that are not asked for, the value that asks for nothing, and what they are in words.
 
-Context parallelism has one, which came after the coefficients were fitted: its rows wait for the next fit, and
-`tests/engine/parallel/test_context_parallel.py` holds published runs against it.
+Context and expert parallelism have words of a setup, which came after the coefficients were fitted: their rows wait for
+the next fit, and `tests/engine/parallel/test_context_parallel.py` holds published runs against the former.
 """
 
 UNSAID_VALUES = (
