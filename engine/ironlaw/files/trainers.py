@@ -95,7 +95,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest["referenced"] = False if _is_alone(document) else None
     read = {**rest, **plain, **generation(document, rest.get("stage"))}
     named = {fact: value for fact, value in read.items() if value is not None}
-    silent = {fact: value for fact, value in dialect.silent(document, named).items() if fact not in named}
+    by_default = {**dialect.silent(document, named), **_named_file(document, dialect.kind)}
+    silent = {fact: value for fact, value in by_default.items() if fact not in named}
     found = {**silent, **named}
     if found.get("method") in ("full", "freeze"):
         found.pop("rank", None)  # a rank without an adapter trains nothing
@@ -124,8 +125,10 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if values.switch("precompute_ref_log_probs", document.get("precompute_ref_log_probs")):
         told.append("precompute_ref_log_probs: the reference's pass before the training is not counted.")
-    if any(_is_file(document.get(key)) for key in ("deepspeed", "deepspeed_config")):
-        told.append(f"It names a DeepSpeed file, {DIVIDES}")
+    if file := _deepspeed_file(document):
+        known = _OWN_FILE.fullmatch(file)
+        own = "It names its program's own file for DeepSpeed, ZeRO {}, which is counted: add yours if it differs."
+        told.append(own.format(known[1]) if known else f"It names a DeepSpeed file, {DIVIDES}")
     key = _key(document, EVALUATION[0], EVALUATION[1:])
     if _is_unevaluated(document) and (size := values.count(key, document.get(key))):
         told.append(f"{key}: {size:,} counts for nothing: evaluation is off.")
@@ -198,6 +201,31 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
     double = document.get("double_quantization", document.get("bnb_4bit_use_double_quant"))
     if 4 in bits and double is not None:
         found["double_quantization"] = values.switch("double_quantization", double)
+    return found
+
+
+_OWN_FILE = re.compile(r"(?:ds_z|zero)([0-3])(?:_\w{1,40})?\.json", re.ASCII)
+"""Names of files for DeepSpeed that LLaMA-Factory (`examples/deepspeed`) and axolotl (`deepspeed_configs`) bring."""
+
+
+def _deepspeed_file(document: Document) -> str:
+    """The name, without folders, of a file for DeepSpeed that a document names; empty where it names none."""
+    named = (document.get(key) for key in ("deepspeed", "deepspeed_config"))
+    return next((str(one).replace("\\", "/").rpartition("/")[2] for one in named if _is_file(one)), "")
+
+
+def _named_file(document: Document, kind: str) -> Found:
+    """Facts of such a file of a program's own, which give way to the file itself."""
+    file = _deepspeed_file(document)
+    if kind not in ("LLaMA-Factory", "axolotl") or not (known := _OWN_FILE.fullmatch(file)):
+        return {}
+    stage = int(known[1])
+    found: Found = {"runtime": "deepspeed", "zero": stage}
+    if stage == 3:
+        kept = ",live:0,reuse:0" if kind == "axolotl" else ""
+        found["offload_sizes"] = f"bucket:auto,prefetch:auto,persistent:auto{kept}"
+    if "offload" in file:
+        found |= {"offload_optimizer": "params" not in file, "offload_parameters": stage == 3}
     return found
 
 

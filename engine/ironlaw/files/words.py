@@ -161,6 +161,7 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
     answers = {
         "config.json": known,
         "DeepSpeed file": facts.runtime == "deepspeed",
+        "own file for DeepSpeed": "DeepSpeed" in kinds,
         "accelerate's file": "accelerate" in kinds,
         "script's": bool(kinds & {*trainers.KINDS, "nanoGPT"}) or ("log" in kinds and facts.sequence is not None),
     }

@@ -80,10 +80,39 @@ def test_llama_factory_recomputes_and_keeps_trained_weights_in_fp32_unless_told_
         "model": "qwen2.5-7b", "method": "lora", "rank": 8, "targets": ("all-linear",), "checkpointing": True,
         "sequence": 2048, "micro_batch": 1, "accumulate": 2, "compute": "bf16",
     }.items()  # fmt: skip
-    assert reading.missing == ("It names a DeepSpeed file, which says what is divided: add that file too.",)
+    (line,) = reading.missing
+    assert line == "It names its program's own file for DeepSpeed, ZeRO 3, which is counted: add yours if it differs."
+    (line,) = read(lora.replace("ds_z3_config", "mine")).missing
+    assert line == "It names a DeepSpeed file, which says what is divided: add that file too."
     full = said(lora.replace("finetuning_type: lora", "finetuning_type: full"))
     assert (full["weights"], full["compute"]) == ("fp32", "bf16")
     assert said(lora + "quantization_bit: 4\n")["method"] == "qlora"
+
+
+OWN = {
+    "ds_z3_config": {"stage": 3, "reduce_bucket_size": "auto", "stage3_prefetch_bucket_size": "auto",
+                     "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 1e9,
+                     "stage3_max_reuse_distance": 1e9},
+    "ds_z2_offload_config": {"stage": 2, "reduce_bucket_size": 5e8, "overlap_comm": False,
+                             "offload_optimizer": {"device": "cpu", "pin_memory": True}},
+    "ds_z0_config": {"stage": 0, "reduce_bucket_size": 5e8},
+}  # fmt: skip
+"""LLaMA-Factory's `examples/deepspeed`, as far as it counts."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_program_s_own_file_for_deepspeed_counts_by_its_name(name: str) -> None:
+    """As the file itself would, which takes its place."""
+    run = (
+        "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\nfinetuning_type: full\n"
+        "cutoff_len: 2048\nbf16: true\n"
+        f"deepspeed: examples/deepspeed/{name}.json\n"
+    )
+    file = json.dumps({"bf16": {"enabled": "auto"}, "zero_optimization": OWN[name]})
+    alone, both = (words_of([read(one) for one in texts], {"gpu": "h200", "dp": 8}) for texts in ([run], [run, file]))
+    assert alone.words == both.words
+    assert any("own file for DeepSpeed" in line for line in alone.missing)
+    assert not any("own file for DeepSpeed" in line for line in both.missing)
 
 
 def test_trl_recomputes_cuts_at_1024_and_computes_in_bf16_when_its_file_is_silent() -> None:
