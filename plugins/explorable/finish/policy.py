@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from explorable.finish import drawn
 from explorable.finish.scripts import Found, drawing, scripts
 from explorable.manifest import Manifest
 from explorable.shared.errors import Defect
@@ -109,7 +110,8 @@ def _outside(site: Path, manifest: Manifest) -> None:
         if not name:
             continue
         if looked_at:
-            if not (found := drawing(raw := path.read_bytes())):
+            parts = drawn.no_entry if below == _MAP else drawn.no_element
+            if not (found := drawing(raw := path.read_bytes(), parts)):
                 continue
             line = raw.decode("utf-8-sig", "replace").count("\n", 0, found.start) + 1
             defect = Defect(name, line, found.refused, found.mend or "Remove it from the file")

@@ -7,7 +7,8 @@ Browsers have long rules for that, and Python's parser has others. So every `<` 
 began there, by the rules by which browsers read a tag: that finds what any of them may find.
 
 A drawing is XML, where a name may begin with other letters, and where a prefix says nothing: a parser of XML reads it
-too, and what that parser would not read, or would add to, is refused.
+too, and what that parser would not read, or would add to, is refused. So is every element that is none of a drawing's
+(`explorable.finish.drawn`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import base64
 import hashlib
 import html as entities
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 from xml.parsers import expat
+
+from explorable.finish import drawn
 
 _BLANKS = "\t\n\f\r "
 _SPACE = r"[\t\n\f\r ]"
@@ -59,6 +62,8 @@ _MOST_ATTRIBUTES = 100
 """Of one tag. A tag that does not end takes in all that follow, each of which is read as one that does not end."""
 _TIMES, _FREE = 20, 200_000
 """How often each character of a page may be read, and how many more: an open tag takes in all that follow."""
+_LONGEST_NAMESPACE = 200
+"""Characters of a namespace's name."""
 _LONGEST = 60
 """Characters of a script that a message quotes."""
 
@@ -231,15 +236,17 @@ def _attributes_that_run(
             yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
 
 
-def drawing(raw: bytes) -> Found | None:
+def drawing(raw: bytes, no_part: Callable[[str, str], str] = drawn.no_element) -> Found | None:
     """What an SVG file would run where a browser shows it as a page of its own, without a policy.
 
     Args:
         raw: the file, as it will be published.
+        no_part: why an element, by its namespace and name, may not stand there; "" for one that may.
 
     Returns:
-        The first thing that runs, asks another host, or cannot be judged: a file that is not UTF-8 or says that it is
-        not, one that is no XML, and one with a document type, which may give any element attributes. None for nothing.
+        The first thing that is no part of it, runs, asks another host, or cannot be judged: a file that is not UTF-8 or
+        says that it is not, one that is no XML, and one with a document type, which may give any element attributes.
+        None for nothing.
     """
     try:
         svg = raw.decode("utf-8-sig")
@@ -253,7 +260,7 @@ def drawing(raw: bytes) -> Found | None:
         return Found(named.start(), named[0], "", f"{named[0]!r} stands for something that nobody sees here")
     if found := next(scripts(svg, ()), None):
         return replace(found, refused=found.refused or f"the script {_short(found.text)!r} is in a drawing")
-    return _as_xml(svg)
+    return _Drawing(svg, no_part).refused()
 
 
 def _characters(text: bytes, end: int) -> int:
@@ -261,46 +268,76 @@ def _characters(text: bytes, end: int) -> int:
     return len(text[:end].decode(errors="replace"))
 
 
-def _as_xml(svg: str) -> Found | None:
-    """What a browser's parser of XML finds in a drawing that runs, by the names without their prefixes."""
-    found: list[Found] = []
-    # The drawing is text by now, so what it says of its encoding is asked below and does not count here.
-    parser = expat.ParserCreate("utf-8", namespace_separator=" ")
-    text, budget = svg.encode(), _Budget(svg)
+class _RefusedError(Exception):
+    """Ends the reading of a drawing at the first thing that is refused."""
 
-    def start() -> int:
-        return _characters(text, parser.CurrentByteIndex)
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.refused)
+        self.found = found
 
-    def declared(_version: str, encoding: str | None, _standalone: int) -> None:
+
+class _Drawing:
+    """What a browser's parser of XML finds in a drawing that runs or asks, by the names without their prefixes."""
+
+    def __init__(self, svg: str, no_part: Callable[[str, str], str]) -> None:
+        self._text, self._budget, self._styles = svg.encode(), _Budget(svg), drawn.Styles()
+        self._no_part = no_part
+        # The drawing is text by now, so what it says of its encoding is asked below and does not count here.
+        self._parser = parser = expat.ParserCreate("utf-8", namespace_separator=" ")
+        parser.XmlDeclHandler = self._declared
+        parser.StartNamespaceDeclHandler = self._named
+        parser.StartElementHandler = self._opened
+        parser.EndElementHandler = self._closed
+        parser.CharacterDataHandler = self._styles.said
+
+    def refused(self) -> Found | None:
+        """The first thing that is refused; None for a drawing that may be shown."""
+        try:
+            self._parser.Parse(self._text, True)
+        except _RefusedError as refused:
+            return refused.found
+        except expat.ExpatError as error:
+            what = f"the drawing is no XML: {expat.errors.messages[error.code]}"
+            return self._found("", what, "Write it as XML has it")
+        return None
+
+    def _found(self, clue: str, refused: str, mend: str = "") -> Found:
+        # To count takes as long as the drawing before it, so it is done of what is at fault alone.
+        start = _characters(self._text, self._parser.CurrentByteIndex)
+        return Found(start, clue, "", refused, clue, mend)
+
+    def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding and encoding.lower() != "utf-8":
-            refused = f"the drawing says that its encoding is {_short(encoding)!r}"
-            found.append(Found(start(), encoding, "", refused, encoding, _IN_UTF_8))
+            said = f"the drawing says that its encoding is {_short(encoding)!r}"
+            raise _RefusedError(self._found(encoding, said, _IN_UTF_8))
 
-    def opened(name: str, given: dict[str, str]) -> None:
-        if found:  # the first is told
-            return
-        kind = name.rpartition(" ")[2]
+    def _named(self, _prefix: str | None, namespace: str | None) -> None:
+        # The parser gives every name in it with the whole of it.
+        if namespace and len(namespace) > _LONGEST_NAMESPACE:
+            said = f"the namespace {_short(namespace)!r} has more than {_LONGEST_NAMESPACE} characters"
+            raise _RefusedError(self._found(namespace, said))
+
+    def _opened(self, name: str, given: dict[str, str]) -> None:
+        namespace, _, kind = name.rpartition(" ")
         tag = f"<{' '.join([kind, *(one.rpartition(' ')[2] for one in given)])}>"
         if kind.lower() == "script":
-            found.append(Found(start(), tag, "", f"the script {_short(tag)!r} is in a drawing"))
+            raise _RefusedError(self._found(tag, f"the script {_short(tag)!r} is in a drawing"))
         # A handler has no namespace; an address may be one of XLink's.
         attributes = {
             one.rpartition(" ")[2].lower(): value
             for one, value in given.items()
             if " " not in one or not _HANDLER.fullmatch(one.rpartition(" ")[2].lower())
         }
-        # Where they stand is counted of what is at fault alone: to count takes as long as the drawing before it.
-        faults = [*_asks_others(0, kind.lower(), tag, attributes), *_attributes_that_run(0, tag, attributes, budget)]
-        found.extend(replace(one, start=start()) for one in faults[:1])
+        runs = _attributes_that_run(0, tag, attributes, self._budget)
+        for fault in (*_asks_others(0, kind.lower(), tag, attributes), *runs):
+            raise _RefusedError(self._found(fault.clue, fault.refused))
+        no_part = self._no_part(namespace, kind) or drawn.asks(kind, given) or self._styles.opened(namespace, kind)
+        if no_part:
+            raise _RefusedError(self._found(tag, f"in {_short(tag)!r}, {no_part}"))
 
-    parser.XmlDeclHandler = declared
-    parser.StartElementHandler = opened
-    try:
-        parser.Parse(text, True)
-    except expat.ExpatError as error:
-        what = f"the drawing is no XML: {expat.errors.messages[error.code]}"
-        found.append(Found(start(), "", "", what, mend="Write it as XML has it"))
-    return next(iter(found), None)
+    def _closed(self, _name: str) -> None:
+        if asks := self._styles.closed():
+            raise _RefusedError(self._found("<style", f"in a style, {asks}"))
 
 
 def hash_of(text: str) -> str:

@@ -12,6 +12,7 @@ from explorable.figures.drawing import canvas
 from explorable.figures.sketch import Sketch
 from explorable.finish import policy
 from explorable.finish import scripts as finish_scripts
+from explorable.finish.drawn import no_entry
 from explorable.finish.policy import allowed, govern, with_policy
 from explorable.finish.scripts import drawing, hash_of, scripts
 from explorable.manifest import Manifest
@@ -344,12 +345,68 @@ def test_the_line_of_what_a_drawing_runs_is_told() -> None:
         f'<svg {SVG}><title>One &amp; two</title><path d="M0 0"/></svg>',
         f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n<!-- two -->\n<svg {SVG}/>',
         f'\ufeff<svg {SVG} xmlns:xlink="http://www.w3.org/1999/xlink"><use xlink:href="#a"/></svg>',
-        f'<svg {SVG} xmlns:o="urn:editor" o:onion="1"><a href="https://e.example">я<é xmlns="urn:x"/></a></svg>',
+        f'<svg {SVG} xmlns:o="urn:editor" o:onion="1"><a href="https://e.example">я</a></svg>',
+        f'<svg {SVG}><metadata><_:RDF xmlns:_="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/></metadata></svg>',
+        f'<svg {SVG}><image href="data:image/png;base64,AA"/><image href="a/b.png"/></svg>',
+        f'<svg {SVG}><path fill="url(#a)" style="mask: url( \'#b\' )" transform="scale(2)"/></svg>',
+        f"<svg {SVG}><style>@font-face {{ src: url(data:font/woff2;base64,AA) }}</style></svg>",
         f"<svg {SVG}><style><![CDATA[a > b {{ fill: red }}]]></style></svg>",
     ],
 )
 def test_a_drawing_that_runs_nothing_is_none(svg: str) -> None:
     assert drawing(svg.encode()) is None
+
+
+ELSEWHERE = "https://e.example/a"
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        *(
+            f"<foreignObject><{html} xmlns='http://www.w3.org/1999/xhtml'/></foreignObject>"
+            for html in ("p", "object data='data:text/html,&lt;script>1&lt;/script>'", "embed src='/a'", "img src='/a'")
+        ),
+        "<metadata><_:img xmlns:_='http://www.w3.org/1999/xhtml' src='a.png'/></metadata>",
+        "<_:mi xmlns:_='http://www.w3.org/1998/Math/MathML'/>",
+        "<é xmlns='urn:x'/>",
+        "<audio/>",
+        "<handler/>",
+        f"<image href='{ELSEWHERE}'/>",
+        "<image href=' /&#9;/e.example'/>",
+        "<image href='ht&#10;tps:e.example'/>",
+        f"<image xmlns:_='http://www.w3.org/1999/xlink' _:href='{ELSEWHERE}'/>",
+        f"<filter><feImage href='{ELSEWHERE}'/></filter>",
+        f"<use href='{ELSEWHERE}#b'/>",
+        "<use href='data:image/svg+xml,&lt;svg/>#b'/>",
+        "<a href='data:text/html,b'/>",
+        f"<image href='#b'><set attributeName='xlink:href' to='{ELSEWHERE}'/></image>",
+        f"<g xml:base='{ELSEWHERE}'/>",
+        f"<g fill='url({ELSEWHERE})'/>",
+        "<g fill='URL( &quot;//e.example&quot;)'/>",
+        r"<g style='fill: u\72l(//e.example)'/>",
+        f"<g style='mask: -webkit-image-set(&quot;{ELSEWHERE}&quot; 1x)'/>",
+        f"<set attributeName='fill' to='url({ELSEWHERE})'/>",
+        f"<style>@import '{ELSEWHERE}';</style>",
+        "<style>&#64;im<!-- b -->port '/b';</style>",
+        "<style>@im<g/>port '/b';</style>",
+        f"<style>a {{ fill: url({ELSEWHERE}) }}</style>",
+        r"<style>\40import '/b';</style>",
+        f"<g xmlns:_='{'b' * 300}'/>",
+    ],
+)  # fmt: skip
+def test_a_drawing_has_elements_of_svg_alone_and_asks_no_other_host(inside: str) -> None:
+    assert drawing(f"<svg {SVG}>{inside}</svg>".encode())
+
+
+def test_a_map_of_a_site_names_pages_and_their_other_languages() -> None:
+    page = (
+        "<url><loc>https://e.example/</loc><_:link rel='alternate' hreflang='de' href='https://e.example/de/'/></url>"
+    )
+    names = "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:_='http://www.w3.org/1999/xhtml'"
+    assert drawing(f"<urlset {names}>{page}</urlset>".encode(), no_entry) is None
+    for bad in ("<_:p/>", "<_:link rel='stylesheet' href='//e.example'/>", f"<svg {SVG}/>"):
+        assert drawing(f"<urlset {names}>{bad}</urlset>".encode(), no_entry)
 
 
 def test_where_an_element_stands_is_counted_of_one_that_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:
