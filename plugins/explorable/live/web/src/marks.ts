@@ -27,6 +27,21 @@ export function bounded(text: string): string {
   return new Pieces().bounded(text);
 }
 
+/** Any other sign takes a browser a time that its length bounds. */
+// eslint-disable-next-line no-control-regex -- of ASCII, all of them
+const PLAIN = /^[\u0000-\u007f]*$/;
+
+/** Of signs that move others, those in all texts of one JSON value. A hundred such values may be shown together. */
+const MOST_IN_VALUE = 1000;
+
+/** The same for all texts in a JSON value. */
+export function boundedIn<T>(value: T, pieces = new Pieces(MOST_IN_VALUE)): T {
+  if (typeof value === "string") return (value.length <= MOST || PLAIN.test(value) ? value : pieces.apart(value)) as T;
+  if (Array.isArray(value)) return value.map((one: unknown) => boundedIn(one, pieces)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, boundedIn<unknown>(one, pieces)])) as T;
+}
+
 /** The same for a text that comes in pieces. */
 export class Pieces {
   #last = "";
@@ -34,6 +49,17 @@ export class Pieces {
   /** Of the part without blanks in which the text ends, how long it is and whether it is shaped. */
   #length = 0;
   #shaped = false;
+  readonly #most: number;
+
+  constructor(mostMovers = MOST_MOVERS) {
+    this.#most = mostMovers;
+  }
+
+  /** A piece that stands apart from the one before. */
+  apart(piece: string): string {
+    [this.#last, this.#length, this.#shaped] = ["", 0, false];
+    return this.bounded(piece);
+  }
 
   bounded(piece: string): string {
     const whole = (this.#last + piece).replace(LONG, "$1…");
@@ -41,7 +67,7 @@ export class Pieces {
     this.#last = LAST.exec(whole.slice(-END))?.[0] ?? "";
     return this.#parted(rest).replace(MOVER, (sign) => {
       this.#movers += 1;
-      return this.#movers <= MOST_MOVERS ? sign : this.#movers === MOST_MOVERS + 1 ? "…" : "";
+      return this.#movers <= this.#most ? sign : this.#movers === this.#most + 1 ? "…" : "";
     });
   }
 

@@ -98,6 +98,19 @@ describe("a snippet whose code came with a link", () => {
     expect([text, kept, location.hash]).toEqual(["theirs = 2", "theirs = 2", ""]);
   });
 
+  test("code of a merged ledger is shown in the same way, and leaves the page's address as it is", async () => {
+    history.replaceState(null, "", "/#exercise");
+    const linked = new LinkedCode(snippet(), gone.signal);
+    await linked.offer("theirs = 2", "a ledger that you merged into yours");
+    expect(host.querySelector('[role="alert"]')?.textContent).toMatch(/^This code came with a ledger .* runs only when you press Run/);
+    expect([text, linked.shown, linked.free, linked.own, kept]).toEqual(["theirs = 2", true, false, "mine = 1", null]);
+    press("back");
+    expect([text, linked.shown, location.hash]).toEqual(["mine = 1", false, "#exercise"]);
+    await linked.offer("theirs = 2", "a ledger that you merged into yours");
+    press("keep");
+    expect([text, kept, linked.shown]).toEqual(["theirs = 2", "theirs = 2", false]);
+  });
+
   test("a damaged link is said, and changes nothing", async () => {
     history.replaceState(null, "", `${FRAGMENT}sum.AAAA`);
     new LinkedCode(snippet(), gone.signal);

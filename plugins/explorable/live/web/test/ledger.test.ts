@@ -88,6 +88,29 @@ describe("the ledger of a browser", () => {
     expect(store.entry(ACT)?.memory).toBeNull();
   });
 
+  test("code that came with an import is marked until the reader's own takes its place", async () => {
+    const coded = (code: string, tries = 1) => ({ ...memory, exercise: { tries, code } });
+    const database = new FakeDatabase();
+    const store = await tab(database);
+    const marked = async () => [store.entry(ACT)?.brought, (await tab(database)).entry(ACT)?.brought];
+    store.write(ACT, "predicted", coded("mine"), account);
+    store.merge([entry({ updated: 2e12, memory: coded("mine", 2) })]);
+    await settle();
+    expect(await marked()).toEqual([undefined, undefined]);
+    store.merge([entry({ updated: 3e12, memory: coded("theirs", 2) })]);
+    await settle();
+    expect(await marked()).toEqual([true, true]);
+    expect(JSON.stringify(fileOf(store.entries()))).not.toContain("brought");
+    // A hint, and another copy of the same.
+    store.write(ACT, "predicted", { ...coded("theirs", 2), hints: 1 }, account);
+    store.merge([entry({ updated: 4e12, memory: coded("theirs", 2) })]);
+    await settle();
+    expect(await marked()).toEqual([true, true]);
+    store.write(ACT, "predicted", coded("theirs", 3), account);
+    await settle();
+    expect(await marked()).toEqual([undefined, undefined]);
+  });
+
   test("what Python says again, with its fields in another order, is no change", async () => {
     const store = await tab(new FakeDatabase());
     store.write(ACT, "done", memory, account);

@@ -1,6 +1,6 @@
 // Rows of signs that a browser adds to the one before.
 import { describe, expect, test } from "vitest";
-import { bounded, Pieces } from "../src/marks";
+import { bounded, boundedIn, Pieces } from "../src/marks";
 
 const longest = (text: string): number => Math.max(0, ...(text.match(/[\p{M}\p{Cf}\p{Cs}\p{Emoji_Modifier}\u0e33\u0eb3]+/gu) ?? []).map((row) => [...row].length));
 
@@ -73,4 +73,24 @@ describe("a text", () => {
     const text = "a\u0300 น้ำ 👩🏽‍👦🏽 x".repeat(50);
     expect([...text].map((one) => pieces.bounded(one)).join("")).toBe(text);
   });
+});
+
+test("all texts of a JSON value are bounded, once and for all, and nothing else of it changes", () => {
+  const kept = { name: "กำ", list: ["a".repeat(9000), 1, null, true], within: { code: "𝛼 ".repeat(900), empty: "" } };
+  expect(boundedIn(kept)).toEqual(kept);
+  for (const sign of ["\u0e33", "\u0301", "\u0628", "\u1000\u103c", "\u{1f3fb}"]) {
+    const text = sign.repeat(10_000 / sign.length);
+    const shown = boundedIn([{ text }]);
+    expect(shown).toEqual([{ text: bounded(text) }]);
+    expect(shown[0]?.text.length).toBeLessThan(1002);
+    expect(boundedIn(shown)).toEqual(shown);
+  }
+});
+
+test("all texts of a JSON value together have few signs that move others", () => {
+  const value = { words: Array.from({ length: 20 }, () => "กำ ".repeat(100)), last: "ก".repeat(60) };
+  const shown = boundedIn(value);
+  expect(shown.words.slice(0, 10)).toEqual(value.words.slice(0, 10));
+  expect(JSON.stringify(shown).split("\u0e33").length - 1).toBe(1000);
+  expect([shown.last, boundedIn(shown)]).toEqual([value.last, shown]);
 });

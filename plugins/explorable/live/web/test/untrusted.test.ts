@@ -155,6 +155,31 @@ describe("a ledger from outside", () => {
   });
 });
 
+describe("a text for which a browser takes a time by the square of its length", () => {
+  const rows = (sign: string): Json => {
+    const text = (most: number): string => sign.repeat(most / [...sign].length);
+    const asked = { ...account, question: text(3000), reflections: [{ text: text(3000), correct: null }] };
+    const played = { ...memory, prediction: text(300), earlier: { attempts: 1, first: text(3000), revealed: false }, argument: text(1200) };
+    return entry({ account: asked, memory: { ...played, exercise: { tries: 1, code: text(10_000) } } }) as unknown as Json;
+  };
+
+  test.each(["\u0e33", "\u0301", "\u0628", "\u1000\u103c", "\u{1f3fb}"])("is cut wherever it came from, with %j", (sign) => {
+    const { act: _, ...one } = rows(sign) as { act: string; [name: string]: Json };
+    const [read] = entriesIn(JSON.stringify(changed(BASE, ["acts"], { "mfu-gap": one })));
+    expect(read).toEqual(parseEntry(rows(sign)));
+    const longest = Math.max(...(JSON.stringify(read).match(/[^\s"]+/gu) ?? []).map(({ length }) => length));
+    expect(longest).toBeLessThan(1002);
+    expect(parseEntry(read)).toEqual(read);
+  });
+
+  test("code loses what turns it around or cannot be seen, and nothing else", () => {
+    const code = "def f():\n\treturn '👩‍🔬 é'\n";
+    const read = (text: string) => parseEntry(entry({ memory: { ...memory, exercise: { tries: 1, code: text } } }))?.memory?.exercise?.code;
+    expect(read(code)).toBe(code);
+    expect(read("\u202e\u2066#\u0000\u200f\u061c\u2028\r\u0085 x")).toBe("# x");
+  });
+});
+
 describe("an entry from storage", () => {
   test.each<[string, string[], Json]>([
     ["a script in place of a page", ["account", "page"], "javascript:alert(1)"],

@@ -15,7 +15,7 @@ interface GivenLater extends Tests {
   hints: string[];
 }
 
-const NOT_KEPT = "This is code of a link, so your ledger does not keep it.";
+const NOT_KEPT = "This is code that came from elsewhere, so your ledger does not keep it.";
 
 export const mount = (host: HTMLElement): Part => new ExercisePart(host);
 
@@ -158,7 +158,9 @@ class ExercisePart implements Part {
 
   /** Puts what was tested last, perhaps in another browser, into the editor. */
   #recall(): void {
-    this.#handle?.write(this.#attempts.code);
+    const { code } = this.#attempts;
+    if (this.#ledger.entry(this.#entry)?.brought) this.#handle?.offer(code, "a ledger that you merged into yours");
+    else this.#handle?.write(code);
     this.#last.hidden = true;
     this.#check.focus();
   }

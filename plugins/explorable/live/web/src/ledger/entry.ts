@@ -1,4 +1,5 @@
 // One act's entry in the ledger: its `memory`, from which the page can stand again, and its `account`, the same in words.
+import { boundedIn } from "../marks";
 import { DEFINITIONS, faultOf, type Rule } from "./schema";
 import type { Account, Act, Mark, Memory, Value } from "./types";
 
@@ -11,6 +12,8 @@ export interface Entry extends Omit<Act, "memory"> {
   memory: Memory | null;
   /** When it was played, where an import brought it later than that: `updated` is then the moment of the import. */
   played?: number;
+  /** Whether the code of its exercise came with an import: perhaps somebody else has written it. */
+  brought?: boolean;
 }
 
 /** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
@@ -25,7 +28,12 @@ export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 /** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
 export const LATEST = DEFINITIONS.moment.maximum;
 
-/** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. */
+/** Marks that turn text around, and controls beside tabs and line ends: in code they hide what it does. */
+// eslint-disable-next-line no-control-regex -- that is what it looks for
+const HIDES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. Whoever wrote the
+ * texts, a browser can show them: rows of marks end. */
 export function parseEntry(stored: unknown): Entry | null {
   if (!isObject(stored) || faultOf(stored.act, DEFINITIONS.name)) return null;
   const { updated, stage } = DEFINITIONS.act.properties;
@@ -38,7 +46,8 @@ export function parseEntry(stored: unknown): Entry | null {
     updated: stored.updated as number,
     stage: memory ? (stored.stage as Stage) : "none",
     memory,
-    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : (stored.account as Account | null),
+    ...(stored.brought === true && { brought: true }),
+    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : boundedIn(stored.account as Account | null),
   };
 }
 
@@ -49,8 +58,12 @@ export function parseMemory(stored: unknown): Memory | null {
   // What a newer version of the site added is left out.
   const memory = Object.fromEntries(known.map((field) => [field, stored[field]])) as unknown as Memory;
   if (faultOf(memory, DEFINITIONS.memory as Rule)) return null;
-  // An answer is never shown before the commitment, whatever the browser has kept.
-  return { ...memory, revealed: memory.revealed && memory.prediction !== null };
+  const { exercise } = memory;
+  return {
+    ...boundedIn({ ...memory, ...(exercise && { exercise: { ...exercise, code: exercise.code.replace(HIDES, "") } }) }),
+    // An answer is never shown before the commitment, whatever the browser has kept.
+    revealed: memory.revealed && memory.prediction !== null,
+  };
 }
 
 /** When the reader played what the entry says, in this browser or in another. */

@@ -86,7 +86,11 @@ export class Ledger {
 
   /** Keeps what the reader did. */
   write(act: string, stage: Stage, memory: Memory, account: Account): void {
-    this.#put([{ act, updated: this.#now(act), stage, memory, account }], false);
+    const present = this.#entries.get(act);
+    const { code, tries } = present?.memory?.exercise ?? {};
+    // To ask for a hint makes nobody the author of code; to check it as one's own does.
+    const brought = present?.brought && memory.exercise?.code === code && memory.exercise?.tries === tries;
+    this.#put([{ act, updated: this.#now(act), stage, memory, account, ...(brought && { brought }) }], false);
   }
 
   /** Adds what became known without the reader doing anything: the entry does not get newer by it. */
@@ -101,8 +105,8 @@ export class Ledger {
   argue(act: string, argument: string): void {
     const entry = this.#entries.get(act);
     if (!entry?.memory) return;
-    const { stage, account, memory } = entry;
-    this.#put([{ act, updated: this.#now(act), stage, account, memory: { ...memory, argument } }], false);
+    const { stage, account, memory, brought } = entry;
+    this.#put([{ act, updated: this.#now(act), stage, account, memory: { ...memory, argument }, ...(brought && { brought }) }], false);
   }
 
   reset(act: string): void {
@@ -128,11 +132,15 @@ export class Ledger {
   #brought(entry: Entry): Entry {
     const { act, memory } = entry;
     const updated = this.#after(act, entry.updated);
-    const earlier = this.#entries.get(act)?.memory?.earlier;
+    const present = this.#entries.get(act);
+    const earlier = present?.memory?.earlier;
     const more = memory && earlier && earlier.attempts > (memory.earlier?.attempts ?? 0);
+    const code = memory?.exercise?.code;
+    const brought = Boolean(code) && (code !== present?.memory?.exercise?.code || present?.brought);
     return {
       ...entry,
       updated,
+      ...(brought && { brought: true }),
       ...(updated !== entry.updated && { played: playedAt(entry) }),
       ...(more && { memory: { ...memory, earlier } }),
     };

@@ -1,6 +1,6 @@
-// What stands above a snippet whose code came with a link, and the button that makes such a link.
+// What stands above a snippet whose code came with a link or a ledger, and the button that makes such a link.
 import { h, setText, slot } from "../dom";
-import { linkedCode, linkTo, MOST_CODE } from "./link";
+import { FRAGMENT, linkedCode, linkTo, MOST_CODE } from "./link";
 
 /** Milliseconds for which a button says that it has copied. */
 const COPIED_MS = 2500;
@@ -74,17 +74,22 @@ export class LinkedCode {
     if ("problem" in linked) {
       this.#say(`${linked.problem} What you see is your own.`);
     } else if (linked.code !== this.#snippet.text()) {
-      this.#own ??= this.#snippet.text();
-      this.#agreed = false;
-      if (!(await this.#snippet.show(linked.code))) {
-        this.#own = null;
-        return this.#say("The code in the link needs the editor, which did not load.");
-      }
-      const back = this.#button("back", "Back to my code", () => this.back());
-      const keep = this.#button("keep", "Keep it as mine", () => this.#keep());
-      this.#say("This code came with a link. The authors of this page have not seen it. It runs only when you press Run, and is gone when you leave.", back, keep);
+      await this.offer(linked.code, "a link");
     }
     this.#snippet.host.scrollIntoView({ block: "center", behavior: "instant" });
+  }
+
+  /** Shows code that came with something and may be anybody's, in place of the reader's own, which stays. */
+  async offer(code: string, source: string): Promise<void> {
+    this.#own ??= this.#snippet.text();
+    this.#agreed = false;
+    if (!(await this.#snippet.show(code))) {
+      this.#own = null;
+      return this.#say(`The code that came with ${source} needs the editor, which did not load.`);
+    }
+    const back = this.#button("back", "Back to my code", () => this.back());
+    const keep = this.#button("keep", "Keep it as mine", () => this.#keep());
+    this.#say(`This code came with ${source}. The authors of this page have not seen it. It runs only when you press Run, and is gone when you leave.`, back, keep);
   }
 
   /** Shows the reader's own code again. */
@@ -102,7 +107,7 @@ export class LinkedCode {
     this.#own = null;
     this.#place.hidden = true;
     this.#place.replaceChildren();
-    history.replaceState(history.state, "", location.pathname + location.search);
+    if (location.hash.startsWith(FRAGMENT)) history.replaceState(history.state, "", location.pathname + location.search);
     slot(this.#snippet.host, "code").querySelector<HTMLElement>(".cm-content")?.focus();
   }
 

@@ -88,6 +88,7 @@ class SnippetPart implements Part {
       run: () => (this.#linked.free ? this.#start() : Promise.resolve("stopped")),
       check: (tests) => this.#check(tests),
       write: (text) => void this.#open().then((editor) => editor && (editor.text = text)),
+      offer: (text, source) => void this.#linked.offer(text, source),
     });
   }
 
@@ -361,6 +362,8 @@ export interface Handle {
   run(): Promise<State>;
   check(tests: Tests): Promise<Tested | null>;
   write(text: string): void;
+  /** Shows code that may be anybody's, as that of a link. */
+  offer(text: string, source: string): void;
 }
 
 /** Code and what became of its tests; of code that failed before them, none. */
