@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
 
+from explorable.shared import typed
 from explorable.shared.errors import UnbuildableError, in_a_line
 
 if TYPE_CHECKING:
@@ -272,12 +273,27 @@ def current() -> Book:
     return _used[0]
 
 
+@dataclass(frozen=True)
+class _Plain:
+    """What `Book.plain` gives, with the defaults of a book."""
+
+    id: str = Book.id
+    library: str = ""
+    release: str = ""
+    later: Mapping[str, str] = field(default_factory=dict)
+    vocabulary: str = ""
+    ledger: str = ""
+    colors: Mapping[str, str] = field(default_factory=dict)
+    styles: Sequence[str] = ()
+
+
 def from_plain(text: str) -> Book:
-    """The book of which `plain` gave the data."""
-    told: dict[str, Any] = json.loads(text)
-    paths = {key: Path(told[key]) if told.get(key) else None for key in ("library", "ledger")}
-    later = {name: Path(folder) for name, folder in told.get("later", {}).items()}
-    return Book(**{**told, **paths, "later": later, "styles": tuple(map(Path, told.get("styles", ())))})
+    """The book of which `plain` gave the data. Raises `ValueError` for anything else."""
+    told: _Plain = typed.read(_Plain, text)
+    later = {name: Path(folder) for name, folder in told.later.items()}
+    library, ledger = (Path(path) if path else None for path in (told.library, told.ledger))
+    styles = tuple(map(Path, told.styles))
+    return Book(told.id, library, told.release, later, told.vocabulary, ledger, colors=told.colors, styles=styles)
 
 
 def library_folder(name: str, root: Path) -> Path:

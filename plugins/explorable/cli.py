@@ -12,7 +12,9 @@ from pathlib import Path
 
 from explorable import book, config, manifest
 from explorable.finish import finish
+from explorable.finish.prepared import unfit
 from explorable.live import check
+from explorable.live.options import LiveOptions
 from explorable.prepare import prepare
 from explorable.shared import intake
 from explorable.shared.errors import UnbuildableError, in_a_line
@@ -23,7 +25,20 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Returns the exit code: 2 for what cannot be done."""
+    """Run the command. Returns the exit code: 2 for what cannot be done, with a line that says why."""
+    try:
+        return _run(arguments)
+    except UnbuildableError as error:
+        said = str(error)
+    except Exception as error:
+        if not (line := in_a_line(error)):
+            raise
+        said = f"explorable: {line}"
+    print(said, file=sys.stderr)
+    return 2
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(prog="explorable", description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     checked = commands.add_parser("check", help="load an act, try its options and draw its charts")
@@ -41,11 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finished.add_argument("--manifest", type=Path, default=Path(manifest.FILE), help="what its build left")
     verified = commands.add_parser("verify", help="run every snippet of a built site in the page's Python, and compare")
     verified.add_argument("site", type=Path, help="the folder")
+    limit = LiveOptions().time_limit_s
+    verified.add_argument(
+        "--time-limit", type=float, default=limit, help=f"the book's option time_limit_s; by default {limit:g} s"
+    )
     given = parser.parse_args(arguments)
     if given.command == "prepare":
         return prepare_site(given.config_file)
     if given.command == "verify":
-        return verify(given.site)
+        return verify(given.site, given.time_limit)
     if given.command == "finish":
         return finish_site(given.site, given.manifest)
     if given.command == "check":
@@ -55,17 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def prepare_site(file: Path | None) -> int:
     """Prepare a site, and print what is wrong with it. Returns 1 for a site with faults."""
-    try:
-        found = config.Configuration(file) if file else config.of(Path())
-        if found is None:
-            raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")
-        if not found.docs.is_dir():
-            raise UnbuildableError(f"{found.file}: docs_dir: {found.docs} is no folder")
-        with Said() as said:
-            pages = prepare(found)
-    except UnbuildableError as error:
-        print(error, file=sys.stderr)
-        return 2
+    found = config.Configuration(file) if file else config.of(Path())
+    if found is None:
+        raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")
+    if not found.docs.is_dir():
+        raise UnbuildableError(f"{found.file}: docs_dir: {found.docs} is no folder")
+    with Said() as said:
+        pages = prepare(found)
     print(f"prepare: {pages} pages")
     return int(said.any)
 
@@ -73,15 +88,13 @@ def prepare_site(file: Path | None) -> int:
 def finish_site(site: Path, left: Path) -> int:
     """Finish a site, and print what is wrong with it. Returns 1 for a site with faults."""
     if not (site / "index.html").is_file():
-        print(f"explorable: {site} holds no site; give the folder in which the site was built", file=sys.stderr)
-        return 2
+        raise UnbuildableError(f"explorable: {site} holds no site; give the folder in which the site was built")
     try:
         found = manifest.read(left.read_text(encoding="utf-8"))
         made = book.from_module(found.book, Path(found.root)) if found.book[:1] != "{" else book.from_plain(found.book)
-    except (OSError, ValueError, LookupError, RecursionError) as error:
-        print(f"explorable: {left}: {in_a_line(error) or error}; build the site first", file=sys.stderr)
-        return 2
-    if faults := list(_unfinishable(site)):
+    except (OSError, ValueError, LookupError) as error:
+        raise UnbuildableError(f"explorable: {left}: {in_a_line(error) or error}; build the site first") from None
+    if faults := [*_unfinishable(site), *(unfit(site, found, found.prepared) if found.prepared else ())]:
         print(*faults, sep="\n", file=sys.stderr)
         return 2
     book.use(made)

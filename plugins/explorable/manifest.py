@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from explorable.shared import typed
 from explorable.shared.sums import digest
 
-FILE = ".cache/explorable/manifest.json"
+CACHE = ".cache/explorable"
+"""Where a build leaves what the next step takes, below the book's folder."""
+FILE = f"{CACHE}/manifest.json"
 """Where the last build left it, below the book's folder."""
 
 
@@ -136,15 +139,12 @@ class Manifest:
 
 
 def read(text: str) -> Manifest:
-    """What `text` has written. Raises `ValueError` for anything else."""
+    """What `text` has written. Raises `ValueError` for anything else, and for files that lie outside of the cache."""
     try:
-        told = json.loads(text)
-        pages = {file: PageFacts(**facts) for file, facts in told["pages"].items()}
-        release = ReleaseFacts(**told["release"]) if told["release"] else None
-        prepared = told.get("prepared")
-        if prepared:
-            converted = {source: PreparedPage(**page) for source, page in prepared["pages"].items()}
-            prepared = Prepared(**{**prepared, "pages": converted})
-        return Manifest(**{**told, "pages": pages, "release": release, "prepared": prepared})
-    except (TypeError, KeyError, AttributeError) as error:
+        found: Manifest = typed.read(Manifest, text)
+    except ValueError as error:
         raise ValueError(f"this is no manifest: {error}") from None
+    files = PurePosixPath(found.prepared.files if found.prepared else CACHE)
+    if ".." in files.parts or not files.is_relative_to(CACHE):
+        raise ValueError(f"prepared.files is '{files}'; it must be a folder in {CACHE}")
+    return found

@@ -19,7 +19,7 @@ from explorable import prepared
 from explorable.build import Build
 from explorable.config import Configuration, Heading
 from explorable.finish import publish
-from explorable.manifest import FILE, Manifest, PageFacts, Prepared, PreparedPage
+from explorable.manifest import CACHE, FILE, Manifest, PageFacts, Prepared, PreparedPage
 from explorable.measured import wrong
 from explorable.shared import intake, yaml_text
 from explorable.shared.cache import write_atomically
@@ -27,7 +27,7 @@ from explorable.shared.errors import UnbuildableError
 from explorable.shared.locate import source_path
 from explorable.site import Offer, Page
 
-FILES = ".cache/explorable/files"
+FILES = f"{CACHE}/files"
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _HEADING = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,53 +24,142 @@ from urllib.parse import unquote
 
 from explorable.live.build import frame
 from explorable.live.build.assets import BASE, LIBRARY, PYODIDE, REST, START
-from explorable.shared.errors import in_a_line
+from explorable.live.options import LiveOptions
+from explorable.node import Node, NodeError
+from explorable.shared import typed
+from explorable.shared.errors import UnbuildableError, in_a_line
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
 NODE = "Node.js is missing: install version 20 or newer"
-_HOSTS = re.compile(r"<live-snippet\b.*?</live-snippet>", re.DOTALL)
+_START_LIMIT_S = 120.0
+"""The most seconds of a processor that the page's Python may take to start."""
+_SLOWER = 3
+"""How many times as long as the build's Python the page's may take."""
+_BEGIN, _END = re.compile(r"<live-snippet\b"), "</live-snippet>"
 _SLOTS = ("output", "result", "error")
 _SOLUTION = re.compile(r"(?P<name>.+)-solution-[0-9a-f]+\.json")
+_LOCK = re.compile(r".*/pyodide-lock-\w+\.json")
+_ARCHIVES = (".whl", ".zip")
 _MOST_CHARACTERS = 200
 
 
-def verify(site: Path) -> int:
-    """Print what differs. Returns 1 if anything does or nothing runs, and 2 for a folder without such a site."""
-    node = shutil.which("node")
-    if node is None:
-        print(f"explorable: {NODE}", file=sys.stderr)
-        return 2
+@dataclass(frozen=True)
+class Release:
+    """What `release.json` says that a start of the page's Python needs, as `explorable.finish.releases` writes it."""
+
+    packages: Sequence[str]
+    later: Sequence[str]
+    files: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Locked:
+    """What the lock file says of a package."""
+
+    file_name: str
+    imports: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Lock:
+    packages: Mapping[str, _Locked]
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that a snippet may open."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
+class _Code:
+    """A solution."""
+
+    code: str
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """The tests of an exercise."""
+
+    tests: str
+    hidden: str
+
+
+def verify(site: Path, time_limit_s: float = LiveOptions.time_limit_s) -> int:
+    """Print what differs. Returns 1 if anything does or nothing runs, and 2 for a folder without such a site.
+
+    Args:
+        site: the folder of a built site.
+        time_limit_s: what each snippet may take at build.
+    """
+    if (node := shutil.which("node")) is None:
+        raise UnbuildableError(f"explorable: {NODE}")
+    if not (site / BASE / "release.json").is_file():
+        raise UnbuildableError(f"explorable: {site} holds no site with snippets; give the folder of a built one")
     try:
-        release = json.loads((site / BASE / "release.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        print(f"explorable: {site} holds no site with snippets; give the folder of a built one", file=sys.stderr)
-        return 2
-    try:
-        if not isinstance(release, dict):
-            raise ValueError("release.json is no mapping")
+        release = _release(site)
         snippets = list(_snippets(site))
         solutions = list(_solutions(site / BASE / "exercises"))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        print(f"explorable: {site} is not as the build wrote it: {in_a_line(error) or error}", file=sys.stderr)
-        return 2
+    except (OSError, ValueError) as error:
+        said = in_a_line(error) or error
+        raise UnbuildableError(f"explorable: {site} is not as the build wrote it: {said}; build it again") from None
     with tempfile.TemporaryDirectory() as folder:
         library = _whole_library(Path(folder))
         paths = {"site": str(site.resolve()), "pyodide": str(PYODIDE), "library": str(library)}
-        job = {**paths, "release": release, "snippets": snippets, "solutions": solutions}
-        command = [node, str(PROGRAM)]
-        done = subprocess.run(command, input=json.dumps(job), stdout=subprocess.PIPE, encoding="utf-8", check=False)
-    if done.returncode:
-        return 1
-    ran = json.loads(done.stdout)
-    different = [*_different(snippets, ran["snippets"]), *_failing(solutions, ran["solutions"])]
+        job = {**paths, "release": asdict(release), "snippets": snippets, "solutions": solutions}
+        ran, solved = _ran(node, job, _SLOWER * time_limit_s)
+    different = [*_different(snippets, ran), *_failing(solutions, solved)]
     print(*different, sep="\n", end="\n" if different else "", file=sys.stderr)
-    left = [f"{one['page']} {one['name']}" for one, gave in zip(snippets, ran["snippets"], strict=True) if gave is None]
+    left = [f"{one['page']} {one['name']}" for one, gave in zip(snippets, ran, strict=True) if gave is None]
     if left:
         print(f"verify: not run, because the site lacks packages that they import: {', '.join(left)}")
     pages = len({snippet["page"] for snippet in snippets})
     many = f"{len(snippets) - len(left)} snippets of {pages} pages and {len(solutions)} solutions"
     print(f"verify: {many} ran in Pyodide; {len(different) or 'none'} differ from what the build printed")
     return int(bool(different) or not snippets)
+
+
+def _ran(node: str, job: Mapping[str, Any], limit_s: float) -> tuple[list[Any], list[Any]]:
+    """What the snippets and the solutions of a job give. Raises `UnbuildableError` for the first that gives nothing."""
+    place, gave = "the page's Python does not start", []
+    try:
+        with Node(node, PROGRAM, job) as running:
+            running.answer(_START_LIMIT_S)
+            for snippet in job["snippets"]:
+                place = f"docs/{snippet['page']}: snippet '{snippet['name']}' gives nothing in the page's Python"
+                gave.append(running.answer(limit_s))
+            for solution in job["solutions"]:
+                place = f"exercise '{solution['name']}': its solution gives nothing in the page's Python"
+                gave.append(running.answer(limit_s))
+    except NodeError as error:
+        raise UnbuildableError(f"{place}: {error}") from None
+    return gave[: len(job["snippets"])], gave[len(job["snippets"]) :]
+
+
+def _release(site: Path) -> Release:
+    """What the site ships. Raises `ValueError` for what no build writes, and where a file is missing or cut."""
+    release: Release = _read(Release, site / BASE / "release.json")
+    if not (lock := next(filter(_LOCK.fullmatch, release.files), None)):
+        raise ValueError("release.json names no lock file of Pyodide")
+    for file in release.files:
+        path = _within(site, site / file)
+        if path.suffix in _ARCHIVES and not path.is_file():
+            raise ValueError(f"{file} is missing")
+        if path.suffix in _ARCHIVES and not zipfile.is_zipfile(path):
+            raise ValueError(f"{file} is no archive")
+    _read(_Lock, site / lock)
+    return release
+
+
+def _read(kind: type[Any], path: Path) -> Any:
+    """What a file of JSON holds of a type. Raises `ValueError` with the file's name."""
+    try:
+        return typed.read(kind, path.read_text(encoding="utf-8"), more=True)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {in_a_line(error) or error}") from None
 
 
 def _different(snippets: list[dict[str, Any]], ran: list[dict[str, Any] | None]) -> Iterator[str]:
@@ -98,17 +187,30 @@ def _failing(solutions: list[dict[str, Any]], ran: list[dict[str, Any]]) -> Iter
 def _snippets(site: Path) -> Iterator[dict[str, Any]]:
     """The snippets of all pages, page by page, in their order, with what stands under their code."""
     for path in sorted(site.rglob("*.html")):
-        for host in _HOSTS.findall(path.read_text(encoding="utf-8")):
-            read = _Snippet()
-            read.feed(host)
-            files = json.loads(read.told.get("data-files", "[]"))
-            yield {
-                **{name: read.told[f"data-{name}"] for name in ("page", "name", "source")},
-                "files": [
-                    {"name": file["name"], "path": str(_within(site, path.parent / file["url"]))} for file in files
-                ],
-                "printed": _shown(*("".join(read.texts[slot]) for slot in _SLOTS), *read.figures, read.html),
-            }
+        try:
+            yield from _of_page(site, path)
+        except (ValueError, LookupError) as error:
+            lacks = f"an element of a snippet lacks {error}" if isinstance(error, LookupError) else error
+            raise ValueError(f"{path.relative_to(site)}: {in_a_line(error) or lacks}") from None
+
+
+def _of_page(site: Path, path: Path) -> Iterator[dict[str, Any]]:
+    for host in _hosts(path.read_text(encoding="utf-8")):
+        read = _Snippet()
+        read.feed(host)
+        files: list[_File] = typed.read(Sequence[_File], read.told.get("data-files", "[]"), more=True)
+        yield {
+            **{name: read.told[f"data-{name}"] for name in ("page", "name", "source")},
+            "files": [{"name": file.name, "path": str(_within(site, path.parent / file.url))} for file in files],
+            "printed": _shown(*("".join(read.texts[slot]) for slot in _SLOTS), *read.figures, read.html),
+        }
+
+
+def _hosts(html: str) -> Iterator[str]:
+    """The elements of a page's snippets."""
+    end = 0
+    while (begin := _BEGIN.search(html, end)) and (end := html.find(_END, begin.end()) + len(_END)) >= len(_END):
+        yield html[begin.start() : end]
 
 
 def _within(site: Path, path: Path) -> Path:
@@ -158,9 +260,10 @@ def _solutions(folder: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.glob("*.json")):
         if found := _SOLUTION.fullmatch(path.name):
             tests = re.compile(rf"{re.escape(found['name'])}-[0-9a-f]+\.json")
-            given = next(other for other in folder.iterdir() if tests.fullmatch(other.name))
-            code = json.loads(path.read_text(encoding="utf-8"))["code"]
-            yield {"name": found["name"], "code": code, **json.loads(given.read_text(encoding="utf-8"))}
+            beside = next((other for other in sorted(folder.iterdir()) if tests.fullmatch(other.name)), None)
+            if beside is None:
+                raise ValueError(f"{path.name} is the solution of an exercise whose tests are missing")
+            yield {"name": found["name"], **asdict(_read(_Code, path)), **asdict(_read(_Tests, beside))}
 
 
 def _whole_library(folder: Path) -> Path:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from explorable.manifest import FILE, Manifest, Prepared
+from explorable.shared import intake
 from explorable.shared.log import logger
 
 log = logger("prepare")
@@ -18,6 +20,19 @@ log = logger("prepare")
 _BEGIN, _END = "<!-- explorable: programs -->", "<!-- end -->"
 OTHER = f"the site has another state of this page. Name '{FILE}' under `watch` of the configuration, and build again"
 _OURS = re.compile(f"{_BEGIN}.*?{_END}", re.DOTALL)
+
+
+def unfit(site: Path, manifest: Manifest, prepared: Prepared) -> Iterator[str]:
+    """Why a site cannot get the files that were prepared: they are gone, or the site has something else there."""
+    files = Path(manifest.root, prepared.files)
+    if not files.is_dir():
+        yield f"{files}: there is no such folder; run `python -m explorable prepare`"
+    for link in intake.links(files):
+        yield f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed; prepare the book again"
+    for path in sorted(files.rglob("*")):
+        place = site / path.relative_to(files)
+        if place.exists() and place.is_dir() != path.is_dir():
+            yield f"{place}: it must be a {'folder' if path.is_dir() else 'file'}; build the site again"
 
 
 def complete(site: Path, manifest: Manifest, prepared: Prepared) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from explorable import manifest
 from explorable.cli import main
 from explorable.finish.prepared import complete
-from explorable.manifest import FILE, Manifest, PageFacts, Prepared, ReleaseFacts
+from explorable.manifest import CACHE, FILE, Manifest, PageFacts, Prepared, ReleaseFacts
 from tests.explorable.strict_build import build_strictly
 
 CONFIG = """site_name: Tiny
@@ -109,3 +110,66 @@ def test_nothing_outside_a_site_is_taken_for_what_it_does_not_publish(elsewhere:
     assert (beside / "act.py").exists()
     assert (site / "index.html").exists()
     assert not (site / "acts").exists()
+
+
+def left(folder: Path, **changed: object) -> tuple[Path, Path]:
+    """A site and the manifest of its build, in which something has changed."""
+    (folder / "site").mkdir()
+    (folder / "site/index.html").write_text("<html><head></head></html>", "utf-8")
+    (folder / CACHE / "files/assets").mkdir(parents=True)
+    (folder / CACHE / "files/assets/a.js").write_text("1", "utf-8")
+    prepared = Prepared({}, [], [], [], f"{CACHE}/files", [], [], [], [])
+    release = ReleaseFacts("1", "ab", [], [], [], [])
+    told = json.loads(Manifest(str(folder), release=release, prepared=prepared, book="{}").text())
+    for path, value in changed.items():
+        part, _, name = path.rpartition("__")
+        (told[part] if part else told)[name] = value
+    (folder / FILE).write_text(json.dumps(told), "utf-8")
+    return folder / "site", folder / FILE
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("root", 5, "root is 5; it must be a text"),
+        ("root", "a\0", "it must be without the character NUL"),
+        ("prepared__files", 5, "prepared.files is 5; it must be a text"),
+        ("prepared__files", "/etc/apt", f"prepared.files is '/etc/apt'; it must be a folder in {CACHE}"),
+        ("prepared__files", f"{CACHE}/../../docs", f"it must be a folder in {CACHE}"),
+        ("prepared__styles", "a.css", 'prepared.styles is "a.css"; it must be a list'),
+        ("prepared__modules", [5], "prepared.modules.0 is 5; it must be a text"),
+        ("prepared__unpublished", {}, "prepared.unpublished is {}; it must be a list"),
+        ("prepared__other", 1, "prepared.other is unknown"),
+        ("release__started", None, "release.started is null; it must be a list"),
+        ("release__started", ["gone.js"], "gone.js: No such file or directory"),
+        ("pages", {"a": {"title": "A"}}, "pages.a lacks 'source'"),
+        ("book", '{"id": 5}', "id is 5; it must be a text"),
+        ("book", '{"a":' * 5000, "it is nested too deeply"),
+    ],
+)
+def test_what_no_build_leaves_is_one_line_with_what_is_allowed(
+    path: str, value: object, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site, file = left(tmp_path, **{path: value})
+    (site / "assets/live").mkdir(parents=True)
+    assert main(["finish", str(site), "--manifest", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_files_that_cannot_come_into_a_site_are_told_before_anything_is_written(
+    gone: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site, file = left(tmp_path)
+    if gone:
+        shutil.rmtree(tmp_path / CACHE / "files")
+    else:
+        (site / "assets").write_text("a file", "utf-8")
+    before = contents(site)
+    assert main(["finish", str(site), "--manifest", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert ("there is no such folder" if gone else f"{site / 'assets'}: it must be a folder") in told
+    assert told.count("\n") == 1
+    assert contents(site) == before

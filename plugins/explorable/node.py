@@ -1,0 +1,103 @@
+"""Runs a program of Node.js that answers in lines, with a time limit for every answer.
+
+What it runs may print, loop, exit or crash. So an answer is a line that begins with a mark, and all other lines are
+left out. Its standard input stays open as long as it is wanted: at its end the program ends too, however we end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from explorable.shared.child import PATIENCE, processor_s
+
+MARK = "explorable-answer:"
+"""How a line begins that is an answer; the programs have it too."""
+
+
+class NodeError(Exception):
+    """There is no answer. The message is one line."""
+
+
+class Node:
+    """A program of Node.js, to be used in a `with`.
+
+    Args:
+        node: The file of Node.js.
+        program: The program's file. It is given the name of a file with the job, as JSON.
+        job: What it is to do.
+    """
+
+    def __init__(self, node: str, program: Path, job: Mapping[str, Any]) -> None:
+        self._node, self._program, self._job = node, program, job
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._held = contextlib.ExitStack()
+
+    def __enter__(self) -> Node:
+        folder = self._held.enter_context(tempfile.TemporaryDirectory())
+        job = Path(folder, "job.json")
+        job.write_text(json.dumps(self._job), encoding="utf-8")
+        self._process = subprocess.Popen(
+            [self._node, str(self._program), str(job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert self._process.stdout is not None
+        threading.Thread(target=_forward, args=(self._process.stdout, self._answers.put), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        # Its streams are closed, and it is waited for.
+        self._process.__exit__(None, None, None)
+        self._held.close()
+
+    def answer(self, limit_s: float) -> Any:
+        """The next answer, within so many seconds of a processor. On a busy machine it may last `PATIENCE` times that.
+
+        Raises:
+            NodeError: there is none, or the program says what is wrong.
+        """
+        line = self._line(limit_s)
+        if line is None:
+            raise NodeError(f"Node.js ended without an answer, with status {self._process.wait()}")
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            raise NodeError("its answer cannot be read") from None
+        if "problem" in said:
+            raise NodeError(" ".join(str(said["problem"]).split()))
+        return said["answer"]
+
+    def _line(self, limit_s: float) -> str | None:
+        pid = self._process.pid
+        began, before = time.monotonic(), processor_s(pid)
+        while True:
+            waited = time.monotonic() - began
+            spent = processor_s(pid) - before if before else waited
+            left = min(limit_s - spent, PATIENCE * limit_s - waited)
+            if left <= 0:
+                raise NodeError(f"stopped after {limit_s:g} s")
+            with contextlib.suppress(queue.Empty):
+                return self._answers.get(timeout=left)
+
+
+def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:
+    """Pass answers on until the stream ends, and then None."""
+    # It may be closed while we wait for a line.
+    with contextlib.suppress(ValueError):
+        for line in stream:
+            if line.startswith(MARK):
+                put(line.removeprefix(MARK))
+    put(None)
