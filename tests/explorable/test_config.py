@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorable.cli import prepare_site
+from explorable.cli import main
 from explorable.config import Configuration, Heading, of
 
 YAML = """site_url: !ENV [NO_SUCH, SITE_URL, "http://x/"]
@@ -72,7 +72,7 @@ def test_a_wrong_entry_is_told_in_a_line(
 ) -> None:
     file = tmp_path / "mkdocs.yml"
     file.write_text(f"site_name: x\n{line}\n")
-    assert prepare_site(file) == 2
+    assert main(["prepare", "--config-file", str(file)]) == 2
     said = capsys.readouterr().err
     assert told in said
     assert said.startswith(f"{file}: ")
@@ -87,7 +87,7 @@ def test_acts_lie_inside_the_docs_folder(acts: str, tmp_path: Path, capsys: pyte
     file.write_text(
         f'site_name: x\nplugins: [{{explorable: {{acts: "{acts}"}}}}]\nmarkdown_extensions: [explorable.prepared]\n'
     )
-    assert prepare_site(file) == 2
+    assert main(["prepare", "--config-file", str(file)]) == 2
     told = capsys.readouterr().err
     assert f"'acts': {acts!r} is not allowed; it must be a folder inside the docs folder" in told
     assert told.count("\n") == 1
@@ -101,7 +101,7 @@ def test_a_ledger_that_is_no_json_is_told_with_its_file(tmp_path: Path, capsys: 
     file.write_text(
         "site_name: x\nplugins: [{explorable: {ledger: ledger.json}}]\nmarkdown_extensions: [explorable.prepared]\n"
     )
-    assert prepare_site(file) == 2
+    assert main(["prepare", "--config-file", str(file)]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"{tmp_path / 'ledger.json'}: ")
     assert told.count("\n") == 1
