@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import { FULL } from "../harness/world.mjs";
-import { failure, instrumentsOpen, lockButton, verdict, verdictShown } from "./act_page.mjs";
+import { confirmReset, failure, instrumentsOpen, lockButton, resetButton, verdict, verdictShown } from "./act_page.mjs";
 import { answerAll, choice, headline, lever, moveList, movesOf, open, predict } from "./lab_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -298,6 +298,13 @@ async function defend({ browser, server }) {
   await browser.click({ role: "button", name: "Back to mine", within: "live-defense" });
   await browser.waitFor(box);
   assert.equal(await kept(), "Activations, so <b>mixed</b>. Mine now.", "one's own was not touched");
+  await browser.open(`${server.base}${PLAYS["edge 1"]?.page}`);
+  await browser.click(resetButton);
+  await browser.click(confirmReset);
+  await browser.open(page);
+  await browser.waitFor(box);
+  assert.equal(await kept(), "Activations, so <b>mixed</b>. Mine now.", "a reset of the act takes nothing of it");
+  assert.match(await browser.text("live-defense"), /Chosen.*Mixed/s);
 }
 
 /** @param {World["browser"]} browser @param {Play["moves"][number]} target @param {By} by */

@@ -132,6 +132,17 @@ test("two files that hold the same ledger are both counted, and named", async ()
   expect(host.querySelector(".il-trouble")?.textContent).toBe("copy.json holds the same as Ada.json: both are counted.");
 });
 
+test("a file that takes the place of one that others equal is not called counted", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const [ada, other] = [textOf(fileOf(mine.entries)), textOf(fileOf([]))];
+  const chosen = [new File([ada], "Ada.json"), new File([ada], "same.json"), new File([other], "same.json")];
+  Object.defineProperty(input, "files", { value: chosen });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelector(".il-trouble")?.textContent).toBe("same.json was chosen twice: the one chosen last is shown. Give each file its reader's name.");
+});
+
 test("a file that is larger than any ledger is refused by its size, and never read", async () => {
   const host = document.createElement("div");
   mount(host);

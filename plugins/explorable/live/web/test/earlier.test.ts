@@ -40,6 +40,8 @@ describe("earlier attempts", () => {
     const all = "Your prediction, answers and settings here will be gone. The ledger keeps your first prediction as an earlier attempt";
     expect(lostByReset(memory({ prediction: 3 }))).toBe(`${all}.`);
     expect(lostByReset(memory({ prediction: 3, revealed: true, hints: 2 }))).toBe(`${all}, and that you saw the answer, and how many hints you asked for.`);
+    const mark = { at: 1, score: 1, headline: { label: "Rate", value: "3", unit: "" }, controls: [], fields: {} };
+    expect(lostByReset(memory({ prediction: 3, best: mark, argument: "Small." }))).toBe(`${all}, and the best that you reached, and what you wrote in its defense.`);
     expect(lostByReset(memory({ earlier: { attempts: 1, first: "3 GB", revealed: false } }))).toMatch(/^Your answers and .* The ledger keeps your first/);
   });
 });

@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { askedAnew, earlierOf, lostByReset, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { askedAnew, lostByReset, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -306,9 +306,9 @@ class ActPart implements Part {
     this.#saving.drop();
     this.#ledger.reset(this.#name);
     this.#startAgain();
-    const earlier = earlierOf(before, (prediction) => this.#bench.question?.words(prediction) ?? "");
-    // What was locked in before stays known: whoever has seen the answer does not predict it any more.
-    if (earlier) this.#remember({ earlier, ...(before.hints && { hints: before.hints }) });
+    // What was locked in before stays known: whoever has seen the answer does not predict it any more. So does what was reached.
+    const kept = askedAnew(before, this.#memory, (prediction) => this.#bench.question?.words(prediction) ?? "");
+    if (kept.earlier ?? kept.best ?? kept.argument) this.#remember(kept);
     this.#paint.announce("The act starts again.");
     if (this.#bench.question) this.#bench.question.focus();
     else this.#bench.controls.querySelector<HTMLElement>("input:checked, input")?.focus();

@@ -116,6 +116,8 @@ export class Paint {
     if (!feedback) return;
     const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
     putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen, Object.hasOwn(right, form.dataset.reflection ?? "")));
+    // Whoever has just pressed Check looks for what it says.
+    if (form.contains(document.activeElement)) showBelow(slot(form, "feedback"), this.#host);
   }
 
   /** A new view is being computed: after a while what is shown fades, and says that it is of other settings, unless

@@ -122,13 +122,15 @@ class ClassPart implements Part {
       try {
         const text = await textIn(file);
         const read = { file: name, text, ...ledgerIn(text) };
-        const twin = this.#files.find((one) => one.file !== name && one.text === text);
-        if (twin) refused.push(`${file.name} holds the same as ${twin.file}.json: both are counted.`);
         const present = this.#files.findIndex((one) => one.file === name);
         this.#files.splice(present < 0 ? this.#files.length : present, present < 0 ? 0 : 1, read);
       } catch (error) {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
       }
+    }
+    for (const [place, one] of this.#files.entries()) {
+      const twin = this.#files.slice(0, place).find((other) => other.text === one.text && (taken.has(one.file) || taken.has(other.file)));
+      if (twin) refused.push(`${one.file}.json holds the same as ${twin.file}.json: both are counted.`);
     }
     this.#trouble.replaceChildren(...refused.map((line) => h("p", {}, seen(line))));
     this.#show();

@@ -115,15 +115,20 @@ export function earlierOf(memory: Memory, words: (prediction: Value) => string):
 }
 
 /** What a reset of this memory takes, and what the ledger keeps of it all the same. */
-export function lostByReset({ prediction, earlier, revealed, hints }: Memory): string {
+export function lostByReset({ prediction, earlier, revealed, hints, best, argument }: Memory): string {
   const goes = `Your ${prediction === null ? "" : "prediction, "}answers and settings here will be gone.`;
   if (prediction === null && !earlier) return goes;
   const seen = revealed || earlier?.revealed;
-  const besides = [...(seen ? ["that you saw the answer"] : []), ...(hints ? ["how many hints you asked for"] : [])];
+  const besides = [
+    ...(seen ? ["that you saw the answer"] : []),
+    ...(hints ? ["how many hints you asked for"] : []),
+    ...(best ? ["the best that you reached"] : []),
+    ...(argument ? ["what you wrote in its defense"] : []),
+  ];
   return `${goes} The ledger keeps ${["your first prediction as an earlier attempt", ...besides].join(", and ")}.`;
 }
 
-/** What stays of a memory that answers an earlier question of its act: what was predicted, as after a reset, and what was reached. */
+/** What stays of a memory after a reset, or where it answers an earlier question of its act: what was predicted and reached. */
 export function askedAnew(memory: Memory, fresh: Memory, words: (prediction: Value) => string): Memory {
   const { first, best, hints, argument } = memory;
   const earlier = earlierOf(memory, words);
