@@ -18,7 +18,7 @@ from docs.acts.plan.tips import suggest
 from docs.acts.plan.view import SAID
 from explorable.live import State
 from explorable.live.runtime.acts import LoadedAct
-from ironlaw import EngineError, estimate
+from ironlaw import EngineError, estimate, setup
 from ironlaw.files import Facts
 from ironlaw.models.config_json import published
 from tests.docs.acts import loaded
@@ -410,3 +410,28 @@ def test_nanogpts_settings_and_command_become_one_plan_whose_note_is_the_pages_o
         is_more(str(state.controls["more"]))
         assert not state.controls["left"]
         assert ACT.compute(state).headline.value != "–"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\nbf16: true\n",
+        "model_name_or_path: Qwen/Qwen2.5-7B\ndataset_name: a/b\nmax_length: 2048\nbf16: true\n",
+    ],
+)
+def test_what_divides_a_files_weights_decides_their_formats(text: str) -> None:
+    """A Trainer's `bf16: true` is autocast on one card, and FSDP's mixed precision where FSDP divides."""
+    stood = State("plan", {**START.controls, **read([text], START).controls})
+    assert words_of(stood)["precision"] == "amp-bf16"
+    divided = State("plan", {**stood.controls, "gpus": 8, "zero": 3})
+    assert words_of(divided)["precision"] == "mixed-bf16"
+
+
+def test_cards_that_no_longer_share_experts_keep_all_of_them() -> None:
+    """Fewer cards, another model or adapters after a change that divided the experts."""
+    routed = at(model="Qwen/Qwen3-30B-A3B", method="full", gpus=16, zero=3, more='{"ep": 16}')
+    assert words_of(routed)["ep"] == 16
+    for moved in ({"gpus": 8}, {"model": "Qwen/Qwen3-8B"}, {"method": "lora"}):
+        words = words_of(State("plan", {**routed.controls, **moved}))
+        assert "ep" not in words
+        assert setup(**words).layout.expert == 1

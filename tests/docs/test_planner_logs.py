@@ -78,7 +78,7 @@ def test_two_sizes_of_a_machines_memory_are_told_apart() -> None:
     heard = read([COMMAND, OFFLOADED], START)
     table = ACT.compute(State("run", {**START.controls, **heard.controls})).tables["answer"]
     (row,) = [row for row in table.rows if "RAM" in row["a"]]
-    assert row["a"] == "A machine's own memory (RAM), while it trains"
+    assert row["a"] == "A machine's own memory (RAM), while it trains; for loading see below"
     assert (
         f"That is at the start and goes again, before the optimizer's states are made; the {row['b']}" in table.caption
     )

@@ -48,7 +48,7 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
         "activations": "activations, what blocks keep for the backward pass",
         "logits": "logits and loss",
         "temporary": f"temporary tensors of the moment “{fullest.moment}”",
-        "other": "the driver and buffers",
+        "other": "vLLM, the driver and buffers" if asked.rollout and asked.rollout.share else "the driver and buffers",
     }
     said = f"Largest, with {sizes[largest]:.1f} GB: {told[largest]}."
     batch, between = asked.data.batch, fullest.moment.startswith(EVALUATION)
@@ -158,6 +158,13 @@ def away(asked: Setup) -> str:
         f"A machine's own memory holds {weights}gradients and the optimizer's states, as DeepSpeed offloads them; a "
         f"card has {there or 'none'} at once."
     )
+
+
+def generating(asked: Setup) -> str:
+    """What of GRPO's time is not counted; nothing where no texts are generated."""
+    if asked.rollout is None:
+        return ""
+    return "The time in which texts are generated is not counted: step, run and money are those of learning alone."
 
 
 def communicators(asked: Setup) -> str:

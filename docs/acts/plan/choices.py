@@ -31,6 +31,7 @@ from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published
+from ironlaw.models.layers import Experts
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
@@ -348,6 +349,8 @@ def words_of(state: live.State) -> dict[str, Any]:
     more = {word: follows[word] for word in FOLLOW if word in follows} | more
     more = {word: value for word, value in more.items() if word not in (SAID, LEAN, PAIRS, WAS)}
     several = words["dp"] * int(more.get("cp", 1)) > 1
+    if "ep" in more and (adapters or not _shares_experts(words, int(more.get("cp", 1)), more["ep"])):
+        more = {word: value for word, value in more.items() if word not in ("ep", "imbalance")}
     if more.get("offload") == "shards" and (not several or words["zero"] < 3 or "offload_sizes" in more):
         more["offload"] = "optimizer"  # FSDP has no shards then
     if more.get("offload") == "parameters" and words["dp"] > 1 and words["zero"] < 3:
@@ -360,6 +363,14 @@ def words_of(state: live.State) -> dict[str, Any]:
     if not at["chunked"]:
         left_out = (*left_out, "eval_logits")
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}
+
+
+def _shares_experts(words: Mapping[str, Any], context: int, ways: int) -> bool:
+    """Whether a model has experts that so many of a plan's cards can share."""
+    asked = words["model"]
+    found = model(asked) if isinstance(asked, str) else asked
+    experts = [part.count for layer, _ in found.kinds if isinstance(part := layer.feed_forward, Experts)]
+    return bool(experts) and words["dp"] * context % ways == 0 and not any(count % ways for count in experts)
 
 
 def more_of(at: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,6 +396,8 @@ def _follows(at: Mapping[str, Any]) -> Mapping[str, Any]:
     }
     if at["offload"] and said.get("runtime") == "deepspeed":
         stands["offload_optimizer"] = True
+    if "runtime" not in said and int(at["zero"]) >= 2 and int(at["gpus"]) > together_of(at):
+        stands["runtime"] = "fsdp"  # which divides where no file says who does
     about = {"model": model_of(str(at["model"]), str(at["config"])), "gpu": at["gpu"]}
     return of_files(Joined((), Facts(**{**said, **stands}), frozenset()), about).words
 

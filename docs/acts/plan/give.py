@@ -39,7 +39,7 @@ _LEAN = r"\g<0>  \1cpu_ram_efficient_loading: true\n"
 NO_SETTING = "its programs have no settings for all of these formats, kernels and updates together"
 SIZED = "it has no settings for the sizes of DeepSpeed's buffers, which deepspeed.json has"
 PREFERENCES = (
-    "preferences are trained with a command of your program, such as `trl dpo`, `llamafactory-cli train` or "
+    "preferences and GRPO are trained with a command of your program, such as `trl dpo`, `llamafactory-cli train` or "
     "`axolotl train`"
 )
 PLANNED = "it holds what this plan counts, and what a Trainer (it fills in “auto”) needs to clip gradients and to save"

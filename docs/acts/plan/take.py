@@ -227,7 +227,9 @@ def _open(facts: Mapping[str, Any], told: Collection[str]) -> dict[str, Any]:
     That is what is trained, and the card where formats are the card's.
     """
     divides = facts.get("runtime") in ("deepspeed", "fsdp")
-    every = "method" not in told or facts.get("compute") in AUTO or facts.get("runtime") == "fsdp"
+    # Where nobody says who divides FP32 weights, the reader may yet, and formats follow from it.
+    alone = "runtime" not in facts and facts.get("weights") == "fp32"
+    every = alone or "method" not in told or facts.get("compute") in AUTO or facts.get("runtime") == "fsdp"
     wanted = {"unprepared", *(_OFFLOADED if divides else ()), *(_FORMATS if every else ())}
     wanted |= {"runtime"} if divides or every else set()
     return {name: facts[name] for name in KEPT if name in wanted and name in facts}

@@ -19,7 +19,7 @@ from ironlaw.files.words import DIVIDED
 from ironlaw.memory.tensors import EVALUATION
 
 from .beside import told as beside
-from .causes import WEIGHTS, away, beyond, cause, communicators, experts, loading, offloaded
+from .causes import WEIGHTS, away, beyond, cause, communicators, experts, generating, loading, offloaded
 from .choices import FORMATS, LEAN, more_of, require_layout, says_formats, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -162,6 +162,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "answer": _answer_table(
                 numbers,
                 _joined(
+                    generating(asked),
                     beyond(asked),
                     _formats(state, asked),
                     beside(state),
@@ -349,7 +350,7 @@ def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str, host
         for what, (expected, low, high) in numbers.items()
     ]
     if host:
-        rows.insert(1, live.row("A machine's own memory (RAM), while it trains", host, ""))
+        rows.insert(1, live.row("A machine's own memory (RAM), while it trains; for loading see below", host, ""))
     if shown:
         ends = f"{shown.low / GB:.1f} GB to {shown.high / GB:.1f} GB"
         rows.insert(

@@ -402,11 +402,11 @@ test("a change that was made can be taken back and made again, until the control
   expect(back.hidden).toBe(true);
   here.host.querySelector<HTMLButtonElement>("li button")?.click();
   around.told(here.state(), seen("1 GB"));
-  expect([here.at.model, back.hidden, back.textContent]).toEqual(["large", false, "Take back “Large”"]);
+  expect([here.at.model, back.hidden, back.textContent]).toEqual(["large", false, "Undo: Large"]);
   back.click();
-  expect([here.at.model, back.textContent]).toEqual(["small", "Make “Large” again"]);
+  expect([here.at.model, back.textContent]).toEqual(["small", "Redo: Large"]);
   back.click();
-  expect([here.at.model, back.textContent]).toEqual(["large", "Take back “Large”"]);
+  expect([here.at.model, back.textContent]).toEqual(["large", "Undo: Large"]);
   here.at.flash = false;
   around.told(here.state(), seen("1 GB"));
   expect(back.hidden).toBe(true);

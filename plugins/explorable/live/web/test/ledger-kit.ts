@@ -2,7 +2,7 @@
 import core from "../src/ledger/ledger.schema.json";
 import fields from "./fields.json";
 import type { Database, OpenDatabase } from "../src/ledger/database";
-import { newer, parseEntry, type Account, type Entry, type Mark, type Memory } from "../src/ledger/entry";
+import { keptEntry, newer, type Account, type Entry, type Mark, type Memory } from "../src/ledger/entry";
 import type { SafeStorage } from "../src/storage";
 import type { Channel } from "../src/ledger/ledger";
 
@@ -69,7 +69,7 @@ export class FakeDatabase {
     all: () => (this.failing ? Promise.reject(new Error("gone")) : Promise.resolve([...this.rows.values()])),
     put: (added) => {
       if (this.failing) return Promise.reject(new Error("gone"));
-      const kept = newer(added, parseEntry(this.rows.get(added.act)));
+      const kept = newer(added, keptEntry(this.rows.get(added.act)));
       this.rows.set(added.act, structuredClone(kept));
       return Promise.resolve(kept);
     },

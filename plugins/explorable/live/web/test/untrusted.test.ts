@@ -3,7 +3,7 @@ import { getHeapStatistics } from "node:v8";
 import { Validator, type Schema } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MOST_MOVES, parseEntry } from "../src/ledger/entry";
+import { keptEntry, MOST_MOVES, parseEntry } from "../src/ledger/entry";
 import { entriesIn, fileOf, fitting, MOST_CHARACTERS, textOf } from "../src/ledger/file";
 import { chosen } from "../src/ledger/defense";
 import { entriesInLink, FRAGMENT, linkTo } from "../src/ledger/link";
@@ -170,6 +170,13 @@ describe("a text for which a browser takes a time by the square of its length", 
     const longest = Math.max(...(JSON.stringify(read).match(/[^\s"]+/gu) ?? []).map(({ length }) => length));
     expect(longest).toBeLessThan(1002);
     expect(parseEntry(read)).toEqual(read);
+  });
+
+  test("what a reader wrote stays as it is in the own browser, and what was brought does not", () => {
+    const argument = "ก".repeat(1178);
+    const own = entry({ memory: { ...memory, argument, exercise: { tries: 1, code: `# ${"ข".repeat(1200)}\u200e` } } });
+    expect(keptEntry(own)).toEqual(own);
+    expect(keptEntry({ ...own, brought: true })?.memory?.argument?.length).toBeLessThan(1002);
   });
 
   test("code loses what turns it around or cannot be seen, and nothing else", () => {

@@ -130,7 +130,7 @@ export class Suggestions {
   #remember(made: Made | null): void {
     this.#made = made;
     this.#back.hidden = made === null;
-    if (made) setText(this.#back, made.undone ? `Make “${made.title}” again` : `Take back “${made.title}”`);
+    if (made) setText(this.#back, made.undone ? `Redo: ${made.title}` : `Undo: ${made.title}`);
   }
 
   /** Puts the controls where they stood before the last change, or, after that, where it put them. */

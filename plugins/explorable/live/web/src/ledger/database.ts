@@ -1,7 +1,7 @@
 // The ledger in the browser's database: one record per act, and the newer record always stays.
 import { openDB } from "idb";
 import { bookId } from "../release";
-import { newer, parseEntry, type Entry } from "./entry";
+import { keptEntry, newer, type Entry } from "./entry";
 
 export interface Database {
   /** Every record, as it is stored: whoever reads it checks it. */
@@ -26,7 +26,7 @@ export const openDatabase: OpenDatabase = async (closed) => {
     all: () => database.getAll("acts"),
     async put(entry) {
       const transaction = database.transaction("acts", "readwrite");
-      const stands = newer(entry, parseEntry(await transaction.store.get(entry.act)));
+      const stands = newer(entry, keptEntry(await transaction.store.get(entry.act)));
       if (stands === entry) await transaction.store.put(entry);
       await transaction.done;
       return stands;

@@ -32,13 +32,21 @@ export const LATEST = DEFINITIONS.moment.maximum;
 // eslint-disable-next-line no-control-regex -- that is what it looks for
 const HIDES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
+/** What is done to texts. */
+type Bound = <T>(value: T) => T;
+
 /** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. Whoever wrote the
  * texts, a browser can show them: rows of marks end. */
-export function parseEntry(stored: unknown): Entry | null {
+export const parseEntry = (stored: unknown): Entry | null => entryIn(stored, boundedIn);
+
+/** The same of what this browser keeps. What its reader wrote stays as it is. */
+export const keptEntry = (stored: unknown): Entry | null => entryIn(stored, isObject(stored) && stored.brought === true ? boundedIn : (value) => value);
+
+function entryIn(stored: unknown, bound: Bound): Entry | null {
   if (!isObject(stored) || faultOf(stored.act, DEFINITIONS.name)) return null;
   const { updated, stage } = DEFINITIONS.act.properties;
   if (faultOf(stored.updated, updated) || faultOf(stored.stage, stage)) return null;
-  const memory = stored.memory === null ? null : parseMemory(stored.memory);
+  const memory = stored.memory === null ? null : parseMemory(stored.memory, bound);
   if (stored.memory !== null && !memory) return null;
   return {
     ...(stored.played !== undefined && !faultOf(stored.played, updated) && { played: stored.played as number }),
@@ -47,12 +55,12 @@ export function parseEntry(stored: unknown): Entry | null {
     stage: memory ? (stored.stage as Stage) : "none",
     memory,
     ...(stored.brought === true && { brought: true }),
-    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : boundedIn(stored.account as Account | null),
+    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : bound(stored.account as Account | null),
   };
 }
 
 /** A memory with every field as the ledger's schema has it, or null. Values an act no longer offers are the caller's to drop. */
-export function parseMemory(stored: unknown): Memory | null {
+export function parseMemory(stored: unknown, bound: Bound = boundedIn): Memory | null {
   if (!isObject(stored)) return null;
   const known = Object.keys(DEFINITIONS.memory.properties).filter((field) => Object.hasOwn(stored, field));
   // What a newer version of the site added is left out.
@@ -60,7 +68,7 @@ export function parseMemory(stored: unknown): Memory | null {
   if (faultOf(memory, DEFINITIONS.memory as Rule)) return null;
   const { exercise } = memory;
   return {
-    ...boundedIn({ ...memory, ...(exercise && { exercise: { ...exercise, code: exercise.code.replace(HIDES, "") } }) }),
+    ...bound({ ...memory, ...(exercise && bound === boundedIn && { exercise: { ...exercise, code: exercise.code.replace(HIDES, "") } }) }),
     // An answer is never shown before the commitment, whatever the browser has kept.
     revealed: memory.revealed && memory.prediction !== null,
   };

@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, newer, parseEntry, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { LATEST, keptEntry, newer, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
 import { equal } from "../equal";
 import { bookId } from "../release";
@@ -149,7 +149,7 @@ export class Ledger {
   /** Looks whether another tab has written. */
   async reread(): Promise<void> {
     const stored = this.#database ? await this.#database.all().catch(() => []) : [];
-    const read = [...stored, ...this.#journal().map(([, one]) => one)].map(parseEntry);
+    const read = [...stored, ...this.#journal().map(([, one]) => one)].map(keptEntry);
     this.#adopt(read.filter((entry) => entry !== null));
     this.#damaged = Math.max(this.#damaged, read.filter((entry) => entry === null).length);
   }
@@ -162,7 +162,7 @@ export class Ledger {
     }
     await this.reread();
     for (const [key, raw] of this.#journal()) {
-      const entry = parseEntry(raw);
+      const entry = keptEntry(raw);
       // Without a database the journals of earlier visits become this one's.
       const present = entry && this.#entries.get(entry.act);
       if (entry && this.#database) await this.#flush(entry);
@@ -176,7 +176,7 @@ export class Ledger {
 
   /** Keeps what the schema allows, because only that could be read again. */
   #put(given: readonly Entry[], elsewhere: boolean): void {
-    const entries = given.flatMap((one) => parseEntry(one) ?? []);
+    const entries = given.flatMap((one) => keptEntry(one) ?? []);
     if (entries.length < given.length) console.error("explorable: what an act wanted to keep is not what a ledger can hold.");
     for (const entry of entries) {
       this.#entries.set(entry.act, entry);
