@@ -35,18 +35,34 @@ def _memory_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
     What a step needs is what the engine says, or what the message says it asked for; where neither is known, nothing
     contradicts the outcome.
     """
-    message = record["message"] or ""
-    if not any(words in message for words in NO_MEMORY):
-        yield f"it ran out of memory, and its message does not say so: {message[:80]!r}"
-        return
     predicted = record["predicted"] if isinstance(case, TrainingCase) else None
-    if predicted is None or predicted["memory"] is None:
-        return
+    needed = predicted["memory"]["peak"] if predicted and predicted["memory"] else None
     limit = case.memory_limit if isinstance(case, TrainingCase) else 0
     room = min((size for size in (limit, record["device"]["memory"]) if size), default=None)
-    needed, free = max(predicted["memory"]["peak"], _size(_ASKED, message) or 0), _size(_FREE, message)
-    if room is not None and needed < _PART * room and (free is None or free > _PART * room):
+    yield from memory_faults(record["message"] or "", needed, room)
+
+
+def memory_faults(message: str, needed: float | None, room: float | None) -> Iterator[str]:
+    """How a message contradicts that memory ran out.
+
+    Args:
+        message: What was said.
+        needed: Bytes that the step needs at least; None where nothing says it.
+        room: Bytes of the memory, if known.
+    """
+    if not names_memory(message):
+        yield f"it ran out of memory, and its message does not say so: {message[:80]!r}"
+        return
+    if needed is None or room is None:
+        return
+    needed, free = max(needed, _size(_ASKED, message) or 0), _size(_FREE, message)
+    if needed < _PART * room and (free is None or free > _PART * room):
         yield f"it ran out of memory, and needs {needed:.0f} B of {room} B: {message[:80]!r}"
+
+
+def names_memory(message: str) -> bool:
+    """Whether a message says that memory ran out."""
+    return any(words in message for words in NO_MEMORY)
 
 
 def _size(pattern: re.Pattern[str], message: str) -> float | None:

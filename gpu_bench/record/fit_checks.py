@@ -10,9 +10,10 @@ from gpu_bench.cases.card import trial
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.walk import following, walk
 from gpu_bench.machine import provenance
-from gpu_bench.predict.prediction import predicted_batch
+from gpu_bench.predict.prediction import predicted_batch, predicted_peak
 from gpu_bench.record import bounds, floors
 from gpu_bench.record.derive import trials_by_policy
+from gpu_bench.record.failure_checks import memory_faults, names_memory
 
 
 def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
@@ -95,10 +96,15 @@ def _trial_faults(case: FitCase, record: Mapping[str, Any], one: Mapping[str, An
         return
     if measured != (one["message"] is None):
         yield f"{name} is {one['outcome']}, its message is {one['message']!r}"
+    training, room = trial(case, one["policy"], one["batch"]), record["fit"]["limit"] or device["memory"]
+    if one["outcome"] == "oom":
+        needed = predicted_peak(training, device["type"])
+        yield from (f"{name}: {told}" for told in memory_faults(one["message"] or "", needed, room))
+    elif not measured and names_memory(one["message"] or ""):
+        yield f"{name} is {one['outcome']}, and its message says that memory ran out"
     if not measured:
         return
-    training = trial(case, one["policy"], one["batch"])
-    if one["peak"] > (record["fit"]["limit"] or device["memory"]):
+    if one["peak"] > room:
         yield f"{name} fits, and its peak is above the limit"
     if one["peak"] < (least := floors.peak_bytes(training)):
         yield f"{name} peaks at {one['peak']} B; weights, states and what the backward pass needs are {least} B"

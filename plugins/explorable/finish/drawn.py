@@ -39,8 +39,11 @@ _LINKS = frozenset({"a", "link"})
 _UNSEEN = re.compile(r"[\x00-\x20]+")
 # A scheme, or two slashes; browsers read both kinds of them.
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
-# Without an escape, these are all ways of a style to name a file. What an address holds in itself asks nobody.
-_NAMES_FILE = re.compile(r"@import|(?:image-set|image|src)\(|url\([\"']?(?!data:)(?:[a-z][a-z0-9+.-]*:|[/\\]{2})")
+# Without an escape, these are all ways of a style to name a file. A picture or a font that an address holds in itself
+# asks nobody; another drawing in one may.
+_NAMES_FILE = re.compile(
+    r"@import|(?:image-set|image|src)\(|url\([\"']?(?!data:image/(?!svg)|data:font/)(?:[a-z][a-z0-9+.-]*:|[/\\]{2})"
+)
 _MOST_LETTERS = 60
 """Letters of what a message quotes."""
 

@@ -27,7 +27,11 @@ def unfit(site: Path, manifest: Manifest, prepared: Prepared) -> Iterator[str]:
     files = Path(manifest.root, prepared.files)
     if not files.is_dir():
         yield f"{files}: there is no such folder; run `python -m explorable prepare`"
-    for link in intake.links(files):
+    for name, addresses in (("styles", prepared.styles), ("modules", prepared.modules), ("scripts", prepared.scripts)):
+        if "" in addresses:
+            yield f"{FILE}: prepared.{name} has an empty address; prepare the book again"
+    within = (folder for folder in (files, *files.parents) if Path(manifest.root) in folder.parents)
+    for link in (*(folder for folder in within if folder.is_symlink()), *intake.links(files)):
         yield f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed; prepare the book again"
     for path in sorted(files.rglob("*")):
         place = site / path.relative_to(files)

@@ -10,7 +10,7 @@ import pytest
 
 from explorable import manifest
 from explorable.cli import main
-from explorable.finish.prepared import complete
+from explorable.finish.prepared import complete, unfit
 from explorable.manifest import CACHE, FILE, Manifest, PageFacts, Prepared, ReleaseFacts
 from tests.explorable.strict_build import build_strictly
 
@@ -173,3 +173,25 @@ def test_files_that_cannot_come_into_a_site_are_told_before_anything_is_written(
     assert ("there is no such folder" if gone else f"{site / 'assets'}: it must be a folder") in told
     assert told.count("\n") == 1
     assert contents(site) == before
+
+
+@pytest.mark.parametrize("inside", ["", "files"])
+def test_a_folder_of_prepared_files_that_lies_elsewhere_is_not_copied(inside: str, tmp_path: Path) -> None:
+    """Neither where it is a link itself nor where a folder above it is one."""
+    private, site, cache = tmp_path / "private", tmp_path / "site", tmp_path / CACHE
+    (private / "files").mkdir(parents=True)
+    site.mkdir()
+    link = cache / inside if inside else cache
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(private / inside if inside else private)
+    told = list(unfit(site, Manifest(str(tmp_path)), Prepared({}, [], [], [], f"{CACHE}/files", [], [], [], [])))
+    assert told == [
+        f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed; prepare the book again"
+    ]
+
+
+def test_an_empty_address_of_a_style_is_told(tmp_path: Path) -> None:
+    (tmp_path / CACHE / "files").mkdir(parents=True)
+    left = Prepared({}, [], [], [], f"{CACHE}/files", [""], [], ["a.js", ""], [])
+    told = [line for line in unfit(tmp_path, Manifest(str(tmp_path)), left) if "empty address" in line]
+    assert [line.split()[1] for line in told] == ["prepared.styles", "prepared.scripts"]

@@ -378,6 +378,7 @@ ELSEWHERE = "https://e.example/a"
         f"<image xmlns:_='http://www.w3.org/1999/xlink' _:href='{ELSEWHERE}'/>",
         f"<filter><feImage href='{ELSEWHERE}'/></filter>",
         f"<use href='{ELSEWHERE}#b'/>",
+        "<rect filter='url(data:image/svg+xml,%3csvg%3e%3c/svg%3e#f)'/>",
         "<use href='data:image/svg+xml,&lt;svg/>#b'/>",
         "<a href='data:text/html,b'/>",
         f"<image href='#b'><set attributeName='xlink:href' to='{ELSEWHERE}'/></image>",

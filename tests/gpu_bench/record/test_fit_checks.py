@@ -55,7 +55,7 @@ def _as_predicted(policy: str, batch: int) -> str:
     return "fits" if batch <= PREDICTED[policy] else "oom"
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.4, 1.0, 3.0, 1e9])
+@pytest.mark.parametrize("shift", [0.2, 0.4, 1.0, 3.0, 1e9])
 def test_whatever_a_search_makes_is_its_walk(shift: float) -> None:
     record = _record(lambda policy, batch: "fits" if batch <= shift * PREDICTED[policy] else "oom")
     if not shift:
@@ -164,3 +164,18 @@ def test_trials_are_held_one_by_one_only_where_the_case_tries_them(monkeypatch: 
     assert list(fit_faults(CASE, record)) == [
         "fit.trials are not among the case's policies and batches, each at most once"
     ]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message", "told"),
+    [
+        ("oom", "nothing is wrong: used 1 KiB", "its message does not say so"),
+        ("error", "CUDA out of memory", "its message says that memory ran out"),
+        ("unsupported", "CUDA out of memory", "its message says that memory ran out"),
+    ],
+)
+def test_a_trial_that_did_not_fit_says_why(outcome: str, message: str, told: str) -> None:
+    record = _record(lambda policy, batch: "fits" if batch <= PREDICTED[policy] else "oom")
+    one = next(one for one in record["fit"]["trials"] if one["outcome"] == "oom")
+    one |= {"outcome": outcome, "message": message}
+    assert any(told in fault for fault in inconsistencies(record))
