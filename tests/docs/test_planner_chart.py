@@ -182,3 +182,13 @@ def test_causes_are_computed_beside_the_bar() -> None:
     told = wide.success or wide.failure
     assert "128,256 logits a token are 4.2 GB a copy in FP32" in str(told)
     assert "4.2 GB in FP32 of embeddings, output and norms, which QLoRA does not round" in str(told)
+
+
+def test_generation_stands_in_the_picture_of_the_phases() -> None:
+    """GRPO on one card: the phase, its parts, and no second time among the moments of a step."""
+    state = at(gpu="h200", method="full", more='{"rollout": "generate"}')
+    names = [str(row["phase"]) for row in ACT.compute(state).data["stack"]]
+    assert "rollout" in names
+    assert not [name for name in names if name.startswith("rollout,")]
+    several = at(gpu="h200", method="full", gpus=8, zero=3, more='{"rollout": "generate"}')
+    assert any(str(row["phase"]) == "rollout, generation" for row in ACT.compute(several).data["stack"])

@@ -9,7 +9,7 @@ from explorable import live
 from ironlaw import GB, EngineError, Setup, training_memory
 from ironlaw.files.launch import nodes
 from ironlaw.memory.phases import Phase, memory_phases
-from ironlaw.memory.tensors import EVALUATION, MemoryPlan
+from ironlaw.memory.tensors import EVALUATION, ROLLOUT, MemoryPlan
 
 SAID = {
     "load": "loading",
@@ -17,6 +17,7 @@ SAID = {
     "step": "a later step",
     "evaluation": "evaluation",
     "save": "saving",
+    ROLLOUT: "generating texts",
 }
 EVALUATED = "evaluation"
 """The phase between steps."""
@@ -72,7 +73,7 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
     lines: list[tuple[str, float, float] | tuple[str, float, float, float]] = []
     for one in phases:
         lines.append((STEP if one.name == "step" else one.name, one.allocated, one.process, one.reserved))
-        lines += within if one.name == "step" else []
+        lines += [moment for moment in within if one.name == "step" and not moment[0].startswith(ROLLOUT)]
     return tuple(
         _row(at, *line) for at, line in enumerate(lines)
     ), f"{fullest_moment(step.name)} {_fullest(phases, asked)}"
@@ -97,7 +98,9 @@ def stack(
     ledger = training_memory(asked)
     plan, evaluation = ledger.plan, ledger.evaluation
     named = {EVALUATED: evaluation.name} if evaluation else {}
-    if evaluation is ledger.peak or evaluation == ledger.peak:
+    if ledger.rollout:
+        named[ROLLOUT] = ledger.rollout.name
+    if ledger.peak.name != ledger.step_peak.name:
         fullest = moments[ledger.step_peak.name]
     rows: list[live.Row] = []
     for row in phases:

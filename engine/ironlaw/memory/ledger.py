@@ -142,7 +142,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         chunks=c.loss.chunks,
         workspace_bytes=workspace,
         context_bytes=context,
-        runtime_bytes=(overheads(c).total if c.framework.runtime == "deepspeed" else 0) + _beside(c),
+        runtime_bytes=(overheads(c).total if c.framework.runtime == "deepspeed" else 0) + beside(c),
         ways=ways(c),
     )
 
@@ -178,7 +178,7 @@ def _reference(c: Setup, stage: Stage, parts: tuple[Section, ...], step: StepMem
         yield Candidate(one.moment.replace(EVALUATION, REFERENCE), one.whole + there, one.chunk)
 
 
-def _beside(c: Setup) -> Bytes:
+def beside(c: Setup) -> Bytes:
     """What another program that generates holds of the device all the time."""
     return int(c.rollout.share * c.chip.memory_bytes) if c.rollout and c.rollout.by == "beside" else 0
 

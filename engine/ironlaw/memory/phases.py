@@ -14,9 +14,9 @@ from ironlaw.config.setup import as_setup
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Bytes
 from ironlaw.memory.allocator import CachingAllocator
-from ironlaw.memory.ledger import training_memory
+from ironlaw.memory.ledger import beside, training_memory
 from ironlaw.memory.requests import Player
-from ironlaw.memory.tensors import EVALUATION
+from ironlaw.memory.tensors import EVALUATION, ROLLOUT
 from ironlaw.models.transformer import Transformer
 
 
@@ -25,7 +25,7 @@ class Phase:
     """Memory of one phase.
 
     Attributes:
-        name: `"load"`, `"first step"`, `"step"`, `"evaluation"` or `"save"`.
+        name: `"load"`, `"first step"`, `"step"`, `"evaluation"` or `"save"`; `"rollout"` where texts are generated.
         allocated: The most that tensors take at once: `torch.cuda.max_memory_allocated`.
         reserved: The allocator's segments at its end: `torch.cuda.max_memory_reserved`. They are never given back.
         process: What the driver shows: the segments and the context.
@@ -78,7 +78,8 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
         run()
         found[name] = allocator.allocated_peak, allocator.reserved
     # The ledger counts the step's peak; playing it says how much more the segments take.
-    beyond, context = ledger.step_peak.bytes - found["step"][0], ledger.plan.context_bytes
+    beyond = ledger.step_peak.bytes - found["step"][0]
+    context = ledger.plan.context_bytes + beside(c)
     phases, least = [], 0
     for name, (allocated, reserved) in found.items():
         allocated += beyond if name.endswith("step") else 0
@@ -87,6 +88,9 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
             allocated, least = ledger.evaluation.bytes, reserved + max(ledger.evaluation.bytes - allocated - beyond, 0)
         reserved = max(reserved, least)
         phases.append(Phase(name, allocated, reserved, reserved + context))
+        if name == "first step" and ledger.rollout:  # of the second, which has optimizer states beside it
+            least = max(reserved, ledger.rollout.bytes)
+            phases.append(Phase(ROLLOUT, ledger.rollout.bytes, least, least + context))
     return Phases(tuple(phases), ledger.host_bytes)
 
 

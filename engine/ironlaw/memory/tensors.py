@@ -255,9 +255,14 @@ class MemoryLedger:
 
     @property
     def step_peak(self) -> Moment:
-        """The same of a step: without evaluation."""
-        of_step = (moment for moment in self.moments if not moment.name.startswith(EVALUATION))
+        """The same of a step: without evaluation and generation."""
+        of_step = (moment for moment in self.moments if not moment.name.startswith((EVALUATION, ROLLOUT)))
         return max(of_step, key=lambda moment: moment.bytes)
+
+    @property
+    def rollout(self) -> Moment | None:
+        """The moment of generation; None where no texts are generated, or another program does it."""
+        return next((moment for moment in self.moments if moment.name.startswith(ROLLOUT)), None)
 
     @property
     def evaluation(self) -> Moment | None:

@@ -10,6 +10,7 @@ from transformers import GenerationConfig
 
 from ironlaw import EngineError, estimate, setup, training_memory
 from ironlaw.answers.peak import peak
+from ironlaw.memory.phases import memory_phases
 from ironlaw.memory.tensors import ROLLOUT
 from ironlaw.models import from_config
 from tests.engine.graph.test_layer_kinds import PLAIN, TINY, network
@@ -89,3 +90,21 @@ def test_what_it_cannot_be_is_said(wrong: Any) -> None:
         setup("gpt2", rollout=wrong)
     with pytest.raises(EngineError, match="rollout 'generate' is not allowed with tp 2; allowed: none"):
         setup("gpt2", tp=2, rollout="generate")
+
+
+def test_generation_is_a_phase_of_a_training() -> None:
+    """Between steps: the segments that it needs are never given back."""
+    words: dict[str, Any] = {"batch": 4, "sequence": 1024, "precision": "bf16"}
+    alone, own, beside, asleep = (
+        memory_phases("gpt2-xl", "h200", **words, rollout=rollout)
+        for rollout in ("none", "generate", "beside:0.3", "asleep:0.3")
+    )
+    assert [phase.name for phase in own.phases] == ["load", "first step", "rollout", "step", "evaluation", "save"]
+    ledger = training_memory("gpt2-xl", "h200", **words, rollout="asleep:0.3")
+    assert ledger.rollout is not None
+    assert asleep.peak.name == "rollout"
+    assert asleep.peak.allocated == ledger.rollout.bytes
+    assert ledger.step_peak.bytes < ledger.rollout.bytes
+    assert {phase.reserved >= ledger.rollout.bytes for phase in asleep.phases[2:]} == {True}
+    share = int(0.3 * setup("gpt2", "h200").chip.memory_bytes)
+    assert [one.process - other.process for one, other in zip(beside.phases, alone.phases, strict=True)] == [share] * 5
