@@ -87,7 +87,8 @@ def all_to_all(size: Traffic, devices: Count, inside: Count, cluster: Cluster) -
 
     What goes to devices of the node and what crosses the network is sent at the same time, the latter by each device's
     own share of the network. NCCL has no collective for it but pairs of sends, begun together, so one hop is waited
-    for. Source: NVIDIA NCCL, user guide, "Point-to-point communication".
+    for. Source: NVIDIA NCCL, user guide, "Point-to-point communication". Held against the table of
+    deepseek-ai/DeepEP.
 
     Args:
         size: Bytes that the fullest device sends or gets, its own part among them.

@@ -247,6 +247,23 @@ def test_an_exchange_takes_as_long_as_the_slower_of_links_and_network() -> None:
 
 
 @pytest.mark.parametrize(
+    ("gpu", "nodes", "measured"), [("h100-sxm", 2, (90, 81)), ("h100-sxm", 4, (61, 61)), ("b200", 1, (726, 740))]
+)
+def test_exchanges_are_as_fast_as_published_ones(gpu: str, nodes: int, measured: tuple[int, int]) -> None:
+    """Dispatch and combine of a device in GB/s of all that it gets, its own part among it: half crosses of two nodes.
+
+    Source: deepseek-ai/DeepEP, README at commit 0297fc8, table "Performance" (SM90 and SM100, ConnectX-7, 8 a node;
+    8,192 tokens of 7,168, 8 experts a token).
+    """
+    c = setup("Qwen/Qwen3-30B-A3B", gpu, dp=8 * nodes, ep=8 * nodes)
+    assert c.cluster is not None
+    size = 8192 * 7168 * 8 * 2
+    reached = size / all_to_all(size, 8 * nodes, 8, c.cluster) / 1e9
+    for one in measured:
+        assert reached == pytest.approx(one, rel=0.15)
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (
