@@ -36,7 +36,7 @@ const MOST_IN_VALUE = 1000;
 
 /** The same for all texts in a JSON value. */
 export function boundedIn<T>(value: T, pieces = new Pieces(MOST_IN_VALUE)): T {
-  if (typeof value === "string") return (value.length <= MOST || PLAIN.test(value) ? value : pieces.apart(value)) as T;
+  if (typeof value === "string") return (PLAIN.test(value) ? value : pieces.apart(value)) as T;
   if (Array.isArray(value)) return value.map((one: unknown) => boundedIn(one, pieces)) as T;
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, boundedIn<unknown>(one, pieces)])) as T;

@@ -94,3 +94,8 @@ test("all texts of a JSON value together have few signs that move others", () =>
   expect(JSON.stringify(shown).split("\u0e33").length - 1).toBe(1000);
   expect([shown.last, boundedIn(shown)]).toEqual([value.last, shown]);
 });
+
+test("signs that move others are counted in short texts too", () => {
+  const shown = boundedIn(Array.from({ length: 100 }, () => "\u0e33".repeat(50))).join("");
+  expect(shown.match(/\u0e33/gu)?.length).toBe(1000);
+});
