@@ -429,3 +429,14 @@ def test_what_is_set_beside_the_controls_is_told_and_can_be_taken_back() -> None
     ACT.compute(State("run", {**odd.controls, **way.controls})).tables["answer"]
     assert "more" in way.controls
     assert way.controls["more"] == ""
+
+
+def test_dividing_experts_is_offered_where_it_saves_time_alone() -> None:
+    state = at(model="Qwen/Qwen3-30B-A3B", method="full", gpus=16, zero=3, sequence=2048, checkpointing="full")
+    assert any("Divide the experts" in one.title for one in suggest(state))
+
+
+def test_the_end_of_a_control_is_not_called_the_most_that_fits() -> None:
+    state = at(model="openai-community/gpt2", method="full", sequence=128, checkpointing="full")
+    titles = [one.title for one in suggest(state)]
+    assert "A card with 256 sequences at once, the most that this page takes, fit" in titles

@@ -221,7 +221,7 @@ def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_rea
     [
         ({}, "No fsdp.yaml: one card has nobody to divide with."),
         ({"method": "full", "gpus": 8}, "No deepspeed.json: the cards divide nothing."),
-        ({"method": "full", "gpus": 8, "tp": 8}, "No accelerate.yaml: it says nothing of groups"),
+        ({"method": "full", "gpus": 8, "tp": 8}, "No accelerate.yaml: this page writes none for groups"),
         ({"method": "full", "gpus": 8, "zero": 3, "precision": "bf16"}, "No deepspeed.json: here FSDP divides"),
         ({"method": "full", "gpus": 8, "zero": 1, "precision": "deepspeed"}, "No fsdp.yaml: here DeepSpeed divides"),
         ({"method": "qlora", "more": '{"base_format": "16-bit"}'}, "No torchrun: TRL makes FP32 of what"),

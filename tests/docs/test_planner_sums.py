@@ -217,3 +217,13 @@ def test_uneven_counts_of_cards_are_told_as_the_machines_that_are_counted() -> N
     assert "counted as" not in view(24).tables["answer"].caption
     host = [row["b"] for row in view(20).tables["answer"].rows if "RAM" in row["a"]]
     assert host == ["16.1 GB"]
+
+
+def test_a_copy_of_the_logits_is_the_part_of_one_card() -> None:
+    """Of cards that share every sequence, or every matrix."""
+    run: dict[str, Any] = {"model": "Qwen/Qwen2.5-72B", "gpu": "h200", "method": "full", "sequence": 32_768}
+    run |= {"gpus": 96, "zero": 3, "checkpointing": "full"}
+    shared: tuple[dict[str, Any], ...] = ({}, {"more": '{"cp": 2}'}, {"tp": 4})
+    said = [str(ACT.compute(at(**run, **one)).success) for one in shared]
+    copies = [re.findall(r"logits a token are ([0-9.]+) GB a copy", one) for one in said]
+    assert copies == [["19.9"], ["10.0"], ["5.0"]]

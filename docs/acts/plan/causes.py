@@ -56,7 +56,9 @@ def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
         batch = asked.evaluation.batch or batch
         step = training_memory(asked).step_peak
         said = f"Evaluation {evaluated(asked)} is fuller than a step, which allocates {step.bytes / GB:.1f} GB. {said}"
-    copy = batch * asked.data.sequence * asked.model.vocab / asked.loss.chunks * 4 / GB
+    # Of cards that share a sequence or matrices, each has its part.
+    tokens, vocab = batch * asked.own_sequence, asked.model.vocab / asked.layout.tensor
+    copy = tokens * vocab / asked.loss.chunks * 4 / GB
     if sizes["logits"] + sizes["temporary"] * ("loss" in fullest.moment) > NOTED * sum(sizes.values()):
         said += (
             f" The vocabulary counts too: {asked.model.vocab:,} logits a token are {copy:.1f} GB a copy in FP32, and "

@@ -118,7 +118,7 @@ def _reasons(state: live.State, c: Setup) -> Mapping[str, str]:
     if sizes_buffers(c) and of_deepspeed(c):
         reasons[NAMES["accelerate"]] = SIZED
     if c.layout.together > 1:
-        groups = "it says nothing of groups that share matrices, blocks or sequences"
+        groups = "this page writes none for groups that share matrices, blocks or sequences"
         reasons |= dict.fromkeys((NAMES["accelerate"], NAMES["deepspeed"], NAMES["fsdp"]), groups)
     return reasons
 

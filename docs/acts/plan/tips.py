@@ -266,6 +266,10 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         text = f"{memory(saved)}, {slower} a token, with all else as it is. {then_words(then.verdict, now.verdict)}"
         if name == "sequence" and (more := beyond(replace(setup_of(state), data=DataShape(batch, size)))):
             text += f" {more}"
+        if size == limits[name]:
+            many = many.replace("the most that fit", "the most that this page takes, fit").replace(
+                "the longest that fits", "the longest that this page takes, fits"
+            )
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
         worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth, SAME)

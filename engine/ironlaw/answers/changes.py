@@ -308,7 +308,7 @@ def _regrouped(c: Setup, times: Count, word: str, ways: Count, title: str) -> Ch
 
 def quicker(c: Setup) -> tuple[Change, ...]:
     """Changes that may save time, most of them for memory: those that `changes` does not have."""
-    every = (*_fused(c), *_kept(c), *_merged(c))
+    every = (*_fused(c), *_kept(c), *_merged(c), *experts(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
 

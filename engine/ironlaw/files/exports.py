@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NEGATED = ("double_quantization", "overlap")
 """Words that are true unless the command line denies them."""
 _GONE = "not alive at the peak, less what is temporary then"
-TRL, MEGATRON, DEEPSPEED, FIRST = "-m trl.scripts.sft", "pretrain_gpt.py", "deepspeed.json", "FIRST_MACHINE"
+TRL, MEGATRON, DEEPSPEED, FIRST = "-m trl.scripts.sft", "pretrain_gpt.py", "deepspeed.json", launch.FIRST
 YOURS = {
     TRL: f"{TRL} to your script, if it takes TRL's options",
     "--mock-data": "--mock-data to --data-path and yours, with its tokenizer",

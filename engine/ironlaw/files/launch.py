@@ -21,6 +21,8 @@ OPTIMIZERS = {
     ("adamw", "foreach"): "adamw_torch",
 }
 """The engine's optimizer, and how its step runs, by the name that `transformers` gives it."""
+FIRST = "FIRST_MACHINE"
+"""In the place of the name of one of several machines."""
 _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp16": "float32", "bf16": "bfloat16",
            "fp16": "float16", "deepspeed": None, "mixed": None,
            "mixed-bf16": None}  # fmt: skip
@@ -283,6 +285,7 @@ def accelerate(c: Setup) -> Settings | None:
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
         "num_machines": nodes(c)[0],
+        **({"main_process_ip": FIRST, "main_process_port": 29500} if nodes(c)[0] > 1 else {}),
         "num_processes": c.devices,
         "machine_rank": 0,
         "mixed_precision": compute if autocast else "no",
