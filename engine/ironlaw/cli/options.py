@@ -78,30 +78,17 @@ def patterns(example: str) -> ValueKind:
     return ValueKind(read, f"names or patterns with commas between, such as {example}")
 
 
-def sizes() -> ValueKind:
-    """Sizes of DeepSpeed's buffers, `word:K` with commas between."""
+def read_by(make: Callable[[str], object], allowed: str, *names: str) -> ValueKind:
+    """Texts that the engine understands, of which it says itself what they may be; the names are proposed."""
 
     def read(text: str) -> str:
         try:
-            buffers(text)
+            make(text)
         except EngineError:
             raise ValueError(text) from None
         return text
 
-    return ValueKind(read, BUFFERS)
-
-
-def rollouts() -> ValueKind:
-    """Who generates texts between steps."""
-
-    def read(text: str) -> str:
-        try:
-            rollout(text)
-        except EngineError:
-            raise ValueError(text) from None
-        return text
-
-    return ValueKind(read, ", ".join(ROLLOUTS), lambda: ("none", "generate", "beside:0.3", "asleep:0.3"), few=True)
+    return ValueKind(read, allowed, lambda: names, few=bool(names))
 
 
 def reference() -> ValueKind:
@@ -250,7 +237,11 @@ STEP = (
         one_of("none", "optimizer", "gradients", "parameters", "shards"),
         "what lives in host memory (none)",
     ),
-    Option("--offload-sizes", sizes(), "elements of DeepSpeed's buffers, under ZeRO 2 and 3 or offloading (its own)"),
+    Option(
+        "--offload-sizes",
+        read_by(buffers, BUFFERS),
+        "elements of DeepSpeed's buffers, under ZeRO 2 and 3 or offloading (its own)",
+    ),
     Option("--update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
     Option("--execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
@@ -259,7 +250,11 @@ STEP = (
     Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
     Option("--eval-batch", whole(1, 1_000_000), "sequences that a device evaluates at once (--batch)"),
     Option("--eval-kept", whole(0, 1_000_000), "batches of evaluation whose logits are kept (0)"),
-    Option("--rollout", rollouts(), "who generates texts between steps, as in GRPO (none)"),
+    Option(
+        "--rollout",
+        read_by(rollout, ", ".join(ROLLOUTS), "none", "generate", "beside:0.3", "asleep:0.3"),
+        "who generates texts between steps, as in GRPO (none)",
+    ),
     Option("--reference", reference(), "a frozen model beside it, as in DPO (none)"),
     Option("--eval-logits", None, "evaluation has the logits whole, whatever the loss of the training"),
 )
