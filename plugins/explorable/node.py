@@ -12,12 +12,11 @@ import queue
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from explorable.shared.child import PATIENCE, processor_s
+from explorable.shared.child import next_answer
 
 MARK = "explorable-answer:"
 """How a line begins that is an answer; the programs have it too."""
@@ -69,7 +68,10 @@ class Node:
         Raises:
             NodeError: there is none, or the program says what is wrong.
         """
-        line = self._line(limit_s)
+        try:
+            line = next_answer(self._answers, self._process.pid, limit_s)
+        except queue.Empty:
+            raise NodeError(f"stopped after {limit_s:g} s") from None
         if line is None:
             raise NodeError(f"Node.js ended without an answer, with status {self._process.wait()}")
         try:
@@ -79,18 +81,6 @@ class Node:
         if "problem" in said:
             raise NodeError(" ".join(str(said["problem"]).split()))
         return said["answer"]
-
-    def _line(self, limit_s: float) -> str | None:
-        pid = self._process.pid
-        began, before = time.monotonic(), processor_s(pid)
-        while True:
-            waited = time.monotonic() - began
-            spent = processor_s(pid) - before if before else waited
-            left = min(limit_s - spent, PATIENCE * limit_s - waited)
-            if left <= 0:
-                raise NodeError(f"stopped after {limit_s:g} s")
-            with contextlib.suppress(queue.Empty):
-                return self._answers.get(timeout=left)
 
 
 def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:

@@ -21,6 +21,7 @@ from ironlaw import (
     model,
     setup,
 )
+from ironlaw.config.layout import expert_shard
 from ironlaw.files import Facts
 from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
@@ -31,7 +32,6 @@ from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published
-from ironlaw.models.layers import Experts
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
@@ -368,9 +368,11 @@ def words_of(state: live.State) -> dict[str, Any]:
 def _shares_experts(words: Mapping[str, Any], context: int, ways: int) -> bool:
     """Whether a model has experts that so many of a plan's cards can share."""
     asked = words["model"]
-    found = model(asked) if isinstance(asked, str) else asked
-    experts = [part.count for layer, _ in found.kinds if isinstance(part := layer.feed_forward, Experts)]
-    return bool(experts) and words["dp"] * context % ways == 0 and not any(count % ways for count in experts)
+    try:
+        expert_shard(model(asked) if isinstance(asked, str) else asked, ways)
+    except EngineError:
+        return False
+    return bool(words["dp"] * context % ways == 0)
 
 
 def more_of(at: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,9 +69,13 @@ def _prepared(c: Setup) -> bool:
     return c.adaptation.quantization is not None and c.precision.autocast and c.adaptation.base == "fp32"
 
 
-def _offloads_as_fsdp(c: Setup) -> bool:
-    """Whether nothing lives in the host's memory, or what FSDP takes there: all shards, where it divides weights."""
-    return c.update.offload in ("none", "shards" if c.layout.zero == 3 else "optimizer")
+def _said_by_fsdp(c: Setup) -> bool:
+    """Whether FSDP's settings can say how devices divide a model.
+
+    What lives in the host's memory is nothing, or what FSDP takes there: all shards, where it divides weights.
+    """
+    away = "shards" if c.layout.zero == 3 else "optimizer"
+    return uses_fsdp(c) and not _prepared(c) and c.update.offload in ("none", away)
 
 
 def fused_attention(chip: Accelerator) -> str:
@@ -150,7 +154,7 @@ def _adapter(c: Setup) -> dict[str, Any]:
 
 def fsdp(c: Setup) -> Settings | None:
     """Those settings of a Trainer that divide by FSDP."""
-    if not uses_fsdp(c) or _prepared(c) or not _offloads_as_fsdp(c):
+    if not _said_by_fsdp(c):
         return None
     away = c.update.offload != "none"
     return {
@@ -301,7 +305,7 @@ def accelerate(c: Setup) -> Settings | None:
             return None  # it has no keys for them
         inside["gradient_accumulation_steps"] = c.micro_batches
         return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}
-    if uses_fsdp(c) and not _prepared(c) and _offloads_as_fsdp(c):
+    if _said_by_fsdp(c):
         config: dict[str, Any] = {
             "fsdp_version": 2,
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",

@@ -312,22 +312,22 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     if layout.peers == 1:
         return 0.0, 0.0
     groups = tuple(_groups(c, stage))
-    if not groups:
-        return 0.0, 0.0
     blocks = max(stage.blocks, 1)
     if layout.zero == 3:
         # Parameters, frozen ones too, are gathered for forward and backward of every micro-batch, gradients scattered
         # after each, a block at a time; a reference's for its forward pass.
-        gather = sum(_group(c, stored_bytes(c, g.held), stored_bytes(c, g.held) / blocks, g.stride) for g in groups)
+        stored = ((stored_bytes(c, g.held), g.stride) for g in groups)
+        gather = sum(_group(c, size, size / blocks, stride) for size, stride in stored)
         reduce = sum(_group(c, g.gradients, g.gradients / blocks, g.stride) for g in groups)
         sent = (2 + c.reference_passes) * gather + reduce
         exposed = max(sent - busy, (gather + reduce) / blocks) if layout.overlap else sent
         return m * sent, m * exposed
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
     # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
-    reducing = gathering = 0.0
+    reducing = gathering = ready = 0.0
     for g in groups:
         bucket = _bucket(c, g.gradients, g.elements, blocks)
+        ready += g.gradients / bucket
         if layout.zero == 0:
             message = min(bucket, g.gradients)
             inside = _inside(layout, _cluster(c), g.stride)
@@ -342,7 +342,6 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     if not layout.overlap:
         return sent, sent
     passes = max(step.forward + step.backward + step.recompute, 1e-30)
-    ready = sum(g.gradients / _bucket(c, g.gradients, g.elements, blocks) for g in groups)
     buckets = max(ready, 1.0)  # one after another
     window = busy * _chunk_windows(c)
     under = window * (step.backward + step.recompute) / passes * (1 - 1 / buckets)

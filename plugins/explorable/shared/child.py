@@ -63,6 +63,19 @@ def processor_s(pid: int) -> float:
         return 0.0
 
 
+def next_answer(answers: queue.Queue[str | None], pid: int, limit_s: float) -> str | None:
+    """The next answer of a process, within so many seconds of a processor. Raises `queue.Empty` when they are over."""
+    began, before = time.monotonic(), processor_s(pid)
+    while True:
+        waited = time.monotonic() - began
+        spent = processor_s(pid) - before if before else waited
+        left = min(limit_s - spent, PATIENCE * limit_s - waited)
+        if left <= 0:
+            raise queue.Empty
+        with contextlib.suppress(queue.Empty):
+            return answers.get(timeout=left)
+
+
 class Child:
     """A child process, started at the first request and again after it had to be killed.
 
@@ -109,7 +122,7 @@ class Child:
         try:
             process.stdin.write(line)
             process.stdin.flush()
-            answer = self._answered(process.pid, limits * self._time_limit_s) if self._started() else None
+            answer = next_answer(self._answers, process.pid, limits * self._time_limit_s) if self._started() else None
         except queue.Empty:
             took = limits * self._time_limit_s if self._ready else _START_LIMIT_S
             frames = self._frames(process)
@@ -122,18 +135,6 @@ class Child:
         told = json.loads(answer)
         self.imported |= told["imports"]
         return told["answer"]
-
-    def _answered(self, pid: int, limit_s: float) -> str | None:
-        """The next answer. Raises `queue.Empty` when the time is over."""
-        began, before = time.monotonic(), processor_s(pid)
-        while True:
-            waited = time.monotonic() - began
-            spent = processor_s(pid) - before if before else waited
-            left = min(limit_s - spent, PATIENCE * limit_s - waited)
-            if left <= 0:
-                raise queue.Empty
-            with contextlib.suppress(queue.Empty):
-                return self._answers.get(timeout=left)
 
     def close(self) -> None:
         """End the process. A later request starts a new one; one that waits in another thread is told of the end."""
