@@ -32,11 +32,11 @@ def failure_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
 def _memory_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
     """Whether the message names memory, and the step needs a good part of it, or others had left none.
 
-    What a step needs is what the engine says, or what the message says it asked for; where neither is known, nothing
-    contradicts the outcome.
+    What a step needs is what the engine said, or says today where it said nothing, or what the message says it asked
+    for; where none is known, nothing contradicts the outcome.
     """
-    predicted = record["predicted"] if isinstance(case, TrainingCase) else None
-    needed = predicted["memory"]["peak"] if predicted and predicted["memory"] else None
+    told = [record[name] for name in ("predicted", "predicted_today")] if isinstance(case, TrainingCase) else []
+    needed = next((one["memory"]["peak"] for one in told if one and one["memory"]), None)
     limit = case.memory_limit if isinstance(case, TrainingCase) else 0
     room = min((size for size in (limit, record["device"]["memory"]) if size), default=None)
     yield from memory_faults(record["message"] or "", needed, room)

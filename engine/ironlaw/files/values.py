@@ -58,8 +58,9 @@ _MODULES = frozenset((
 
 
 def is_module(name: str) -> bool:
-    """Whether all parts of a dotted name are those of a model's modules, or numbers of layers."""
-    return all(part in _MODULES or re.fullmatch("[0-9]{1,3}", part, re.ASCII) for part in name.split("."))
+    """Whether all parts of a dotted name are those of a model's modules, or before the last numbers of layers."""
+    *outer, last = name.split(".")
+    return last in _MODULES and all(part in _MODULES or re.fullmatch("[0-9]{1,3}", part, re.ASCII) for part in outer)
 
 
 def switch(what: str, value: object) -> bool | None:

@@ -33,6 +33,8 @@ _SWITCHES = ("tied", "bias", "qkv_bias", "parallel", "embedding_norm", "scaled_e
 
 Runs = tuple[tuple[Layer, Count], ...]
 """Layers in order: each kind with how often it comes in a row."""
+MOST_RUNS = 256
+"""More than any published model has: what is computed grows with the runs, not with the layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +253,13 @@ def of_layers(
         others: Other fields of `Transformer`: `tied`, `position`, `norm`, `bias` of the final norm, ...
 
     Raises:
-        EngineError: No layer, or a size below one.
+        EngineError: No layer, too many runs of like layers, or a size below one.
     """
     runs = tuple((kind, sum(1 for _ in same)) for kind, same in groupby(layers))
     if not runs:
         raise EngineError("layers", (), "at least one layer")
+    if len(runs) > MOST_RUNS:
+        raise EngineError("runs of like layers", len(runs), f"at most {MOST_RUNS}")
     seen = [kind.attention for kind, _ in runs if not isinstance(kind.attention, LinearAttention)]
     part = runs[0][0].feed_forward
     sizes: dict[str, Any] = {"heads": 1, "head_size": 1}

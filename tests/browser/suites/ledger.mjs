@@ -149,7 +149,7 @@ export function ledgerTests({ once, full }) {
       return { name: saved[0]?.download ?? "", csv: await (await fetch(saved[0]?.href ?? "")).text() };
     });
     assert.match(name, /-class.*\.csv$/);
-    assert.match(csv, /"bob","[^"]*MFU Gap","40 %","[^"]*","[^"]*","0","40 %","false","2",""/);
+    assert.match(csv, /"bob","[^"]*MFU Gap","40 %","[^"]*","[^"]*","0","40 %","false","2","","40","[\d.]+","%"/);
     assert.match(csv, /"'=ada"/, "no name is taken for a formula");
   });
 

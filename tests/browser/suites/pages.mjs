@@ -178,6 +178,16 @@ export function pageTests({ once, widely }) {
       assert.equal((await focus()).name, name, "Escape shuts it and gives the focus back");
       assert.equal(await browser.eval(() => document.querySelectorAll("[data-md-toggle]:checked").length), 0);
     }
+    await tabTo("Menu");
+    await browser.press("Enter");
+    await browser.eval(() => {
+      const links = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".md-sidebar--primary a")]);
+      links.filter((one) => one.checkVisibility({ visibilityProperty: true })).at(-1)?.focus();
+    });
+    await browser.press("Tab");
+    const beyond = await focus();
+    assert.ok(beyond.inside !== ".md-sidebar--primary", `Tab from the menu's end leads to ${beyond.name}`);
+    assert.equal(await browser.eval(() => document.querySelectorAll("[data-md-toggle]:checked").length), 0, "what has the focus is not under the menu");
     await browser.press("s");
     assert.equal((await focus()).inside, ".md-search", "the theme's shortcut");
   });

@@ -249,7 +249,9 @@ def test_a_batch_of_evaluation_is_counted_where_there_is_any(text: str, told: st
     assert (found.facts.eval_batch, found.facts.eval_kept) == told
 
 
-@pytest.mark.parametrize("targets", ["[q_proj, sEcReTtOkEn]", "sEcReT_tOkEn", "model.layers.3.hunter2"])
+@pytest.mark.parametrize(
+    "targets", ["[q_proj, sEcReTtOkEn]", "sEcReT_tOkEn", "model.layers.3.hunter2", "123", "123.456", "q_proj.7"]
+)
 def test_targets_that_no_model_has_are_refused(targets: str) -> None:
     """They would stand in links and exports."""
     text = "base_model: meta-llama/Llama-3.1-8B\nadapter: lora\nmicro_batch_size: 1\nlora_target_modules: {}\n"

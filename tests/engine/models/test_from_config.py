@@ -17,6 +17,7 @@ from ironlaw.files.words import words_of
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published
 from ironlaw.models.families import FAMILIES
+from ironlaw.models.transformer import MOST_RUNS
 
 PUBLISHED = published()
 TINY = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}
@@ -40,6 +41,13 @@ def of_transformers(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 def test_more_layers_than_any_list_of_them_can_hold_are_refused_by_name(layers: int) -> None:
     with pytest.raises(EngineError, match=r"num_hidden_layers .* a whole number of at most 1000$"):
         from_config({"model_type": "llama", "intermediate_size": 128, **TINY, "num_hidden_layers": layers})
+
+
+def test_more_changes_between_kinds_of_layers_than_any_model_has_are_refused() -> None:
+    given = {"model_type": "qwen3_moe", **FAMILIES["qwen3_moe"][0], "decoder_sparse_step": 2}
+    assert len(from_config({**given, "num_hidden_layers": MOST_RUNS}).stack) == MOST_RUNS
+    with pytest.raises(EngineError, match=rf"^runs of like layers 257 .*at most {MOST_RUNS}"):
+        from_config({**given, "num_hidden_layers": MOST_RUNS + 1})
 
 
 def test_sixty_models_are_written_down_with_their_source() -> None:

@@ -51,6 +51,10 @@ for (const [name, ariaLabel, inside] of [["drawer", "Menu", ".md-sidebar--primar
     }
   };
   addEventListener("keydown", pressed, true);
+  // Whoever leaves the menu by Tab is in the page, which must not lie under its shade.
+  addEventListener("focusin", ({ target }) => {
+    if (name === "drawer" && shown.checked && !target.closest(inside)) shown.click();
+  });
 }
 
 // Its shortcuts for the search put the focus into the box, which takes none while it is shut.

@@ -212,7 +212,7 @@ test("a file that comes first changes neither title, question and unit of an act
 
 test("where files differ in the answer none is drawn, that is said, and each has its own in the CSV", async () => {
   const wrong = entry({ account: { ...account, verdict: { correct: true, headline: "99", gap: { answer: 99, difference: 0, factor: 1, unit: "%" } } } });
-  const host = await shownOf(ASKED, ["Sly", [wrong]], ["Ada", mine.entries], ["Eve", mine.entries]);
+  const host = await shownOf(ASKED, ["Sly", [wrong]], ["Tom", mine.entries], ["Uma", mine.entries]);
   expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median of the first predictions: 75 %. The files differ in the answer: 99 % in 1, 35 % in 2.");
   expect(host.querySelector("svg")?.textContent).not.toContain("answer");
   expect(host.querySelector("svg")?.getAttribute("aria-label")).not.toContain("answer");
@@ -222,7 +222,7 @@ test("where files differ in the answer none is drawn, that is said, and each has
 });
 
 test("an act that the build does not know is told in the words of a file, which stand apart and are said to be its words", async () => {
-  const host = await shownOf({}, ["\u202eSly", [sly]], ["Ada", mine.entries]);
+  const host = await shownOf({}, ["\u202eSly", [sly]], ["Tom", mine.entries]);
   const caption = host.querySelector("figcaption");
   expect(caption?.querySelector("strong")?.textContent).toBe("mfu-gap");
   expect(caption?.textContent).toBe(
@@ -239,10 +239,10 @@ test("the median of an even number of predictions is the mean of the two in the 
   expect(median([40, 1, 3, 4])).toBe(3.5);
 });
 
-test("readers have the names that they gave; where two share one, and where there is none, the file says whose it is", () => {
+test("readers stand in the order of the names that they gave; where two share one, and where there is none, the file says whose it is", () => {
   const read = (file: string, player: string) => ({ file, text: "", player, entries: [] });
-  const hands = named([read("a", "Ada"), read("b", "Bob"), read("c", "Bob"), read("d", ""), read("e", "")]);
-  expect(hands.map(({ name }) => name)).toEqual(["Ada", "Bob (b)", "Bob (c)", "d", "e"]);
+  const hands = named([read("e10", ""), read("e9", ""), read("c", "Bob"), read("b", "Bob"), read("a", "Ada")]);
+  expect(hands.map(({ name }) => name)).toEqual(["Ada", "Bob (b)", "Bob (c)", "e9", "e10"]);
 });
 
 test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a", "\0=1", "\u200b@a"])("a name that a spreadsheet would take for a formula is a text: %j", (name) => {
@@ -263,8 +263,8 @@ test("a spreadsheet gets a line for each reader and act, and no formula", () => 
   const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };
   const [head, line, end] = csvOf([sly], playedBy([sly], [], ASKED)).split("\r\n");
   expect(head?.startsWith("\ufeff"), "a spreadsheet is told that it is UTF-8").toBe(true);
-  expect(head?.split(",")).toHaveLength(10);
-  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","true","3",""`);
+  expect(head?.split(",")).toHaveLength(13);
+  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","true","3","","-1","35","%"`);
   expect(end).toBe("");
 });
 

@@ -129,7 +129,7 @@ export class Answers {
         drawn = state;
         // A frame leaves out tables and ledger, so after it the page shows no state completely.
         this.#shown = this.#painted = null;
-        this.#paint.frame(view);
+        this.#paint.frame(view, state.hint);
         this.#framed = state;
         if (this.#act.host.dataset.stale) this.#markStale();
         await this.#draw(view);
@@ -294,7 +294,7 @@ export class Answers {
     this.#whole = true;
     const { plays } = this.judge;
     const first = this.#act.host.dataset.live !== "true";
-    this.#paint.frame(view);
+    this.#paint.frame(view, wanted.state.hint);
     // The eye has the picture first; but tables do not wait while what draws it is still on its way.
     if (first) this.#paint.rest(view);
     try {

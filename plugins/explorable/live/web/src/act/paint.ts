@@ -47,8 +47,8 @@ export class Paint {
     slot(this.#host, "announce").textContent = text;
   }
 
-  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
-  frame(view: View): void {
+  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. `asked`: for a hint. */
+  frame(view: View, asked = false): void {
     this.#host.dataset.live = "true";
     // Until the whole view comes, what stands beside the picture is of the state before.
     this.#host.toggleAttribute("data-framed", true);
@@ -61,21 +61,21 @@ export class Paint {
     slot(this.#host, "headline").dataset.reached = String(view.success?.marked ?? false);
     const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
     putChildren(slot(this.#host, "failure"), judged);
-    this.#hint(view.failure);
+    this.#hint(view.failure, asked);
     if (view.success?.marked && this.#winning === false) this.#toShow = true;
     this.#failing = view.failure !== null;
     this.#winning = view.success?.marked ?? false;
   }
 
-  /** The button for a hint stands where a setting fails; once it was pressed the remedy says what helps. */
-  #hint(failure: View["failure"]): void {
+  /** The button for a hint stands where a setting fails and the remedy waits for it; once it was pressed the remedy says what helps. */
+  #hint(failure: View["failure"], asked: boolean): void {
     const place = this.#host.querySelector<HTMLElement>('[data-slot="hint"]');
     if (!place) return;
-    place.hidden = failure === null;
-    const button = find<HTMLButtonElement>(place, "button");
     const given = failure !== null && failure.remedy !== "";
+    place.hidden = failure === null || (given && !asked);
+    const button = find<HTMLButtonElement>(place, "button");
     // It keeps the focus of whoever pressed it, and says aloud what now stands above it.
-    if (given && button.getAttribute("aria-disabled") !== "true") {
+    if (given && asked && button.getAttribute("aria-disabled") !== "true") {
       this.announce(failure.remedy);
       showBelow(slot(this.#host, "failure"), this.#host);
     }

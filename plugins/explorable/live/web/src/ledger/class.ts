@@ -26,12 +26,15 @@ interface Read {
   entries: Entry[];
 }
 
-/** Readers by name. Where it is missing the file's name stands, and beside it where two have the same. */
+const COLLATOR = new Intl.Collator(undefined, { numeric: true });
+
+/** Readers in the order of their names. Where one is missing the file's name stands, and beside it where two have the same. */
 export function named(files: readonly Read[]): Hand[] {
-  return files.map(({ file, player, entries }) => {
+  const hands = files.map(({ file, player, entries }) => {
     const alone = files.filter((one) => one.player === player).length === 1;
     return { name: !player ? file : alone ? player : `${player} (${file})`, entries };
   });
+  return hands.sort((one, other) => COLLATOR.compare(one.name, other.name));
 }
 
 /** What the build says of an act: `title`, `question` and `unit`. */
@@ -259,20 +262,26 @@ function agreed(played: Played): Played {
 
 /** What everybody predicted and found, a line for each reader and act. It begins with the mark by which spreadsheets know UTF-8. */
 export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
-  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "answer seen before", "hints", "share of the best in %"];
+  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "answer seen before", "hints", "share of the best in %", "first number", "answer number", "unit"];
   const lines = acts.flatMap((played) =>
     hands.flatMap(({ name, entries }) => {
-      const entry = entries.find((one) => one.act === played.act);
-      const { memory = null, account = null } = entry ?? {};
-      if (memory === null || (memory.prediction === null && !memory.earlier)) return [];
-      const { said, same, answer } = memory.prediction === null ? NOTHING : saidIn(played, memory.prediction, account);
-      const found = answer?.[0] ?? (same && !account?.verdict ? played.answered : "");
-      const before = memory.earlier ?? { attempts: 0, first: said, revealed: false };
-      const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
-      return [[name, played.title, said, found, account?.verdict?.correct ?? "", before.attempts, before.first, before.revealed, memory.hints ?? 0, share]];
+      const { memory = null, account = null } = entries.find((one) => one.act === played.act) ?? {};
+      return memory === null || (memory.prediction === null && !memory.earlier) ? [] : [[name, ...cellsOf(played, memory, account)]];
     }),
   );
   return `\ufeff${[head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("")}`;
+}
+
+/** What stands in a line of the CSV behind the reader's name. */
+function cellsOf(played: Played, memory: Memory, account: Account | null): (string | number | boolean)[] {
+  const { said, same, answer } = memory.prediction === null ? NOTHING : saidIn(played, memory.prediction, account);
+  const found = answer?.[0] ?? (same && !account?.verdict ? played.answered : "");
+  const before = memory.earlier ?? { attempts: 0, first: said, revealed: false };
+  const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
+  // Once more as numbers that a spreadsheet can add up; words that were chosen are none.
+  const { number, unit } = firstIn(played, memory, account);
+  const bare = number === null ? ["", "", ""] : [number, answer?.[1] ?? played.answer ?? "", unit.trim()];
+  return [played.title, said, found, account?.verdict?.correct ?? "", before.attempts, before.first, before.revealed, memory.hints ?? 0, share, ...bare];
 }
 
 /**
