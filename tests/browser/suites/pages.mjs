@@ -178,7 +178,7 @@ export function pageTests({ once, widely }) {
       assert.equal((await focus()).name, name, "Escape shuts it and gives the focus back");
       assert.equal(await browser.eval(() => document.querySelectorAll("[data-md-toggle]:checked").length), 0);
     }
-    await tabTo("Menu");
+    await browser.focus('.md-header__button[for="__drawer"]');
     await browser.press("Enter");
     await browser.eval(() => {
       const links = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".md-sidebar--primary a")]);
