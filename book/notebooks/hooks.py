@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -64,14 +65,17 @@ class Executions:
     def __init__(self, root: Path) -> None:
         self._root, self._kept = root, root / ".cache/notebooks"
         self._cache = Cache(self._kept / "executed")
-        own = (HERE / name for name in ("environment.py", "execute.py"))
-        self._version = digest(fingerprint([*(root / name for name in INPUTS), *own]), everything())
         self._child = Child("book.notebooks.execute", _REQUEST_LIMIT_S, self._kept / "bytecode")
         self._answers: Ahead[Path, dict[str, Any]] = Ahead(self._found)
 
     def begin(self, paths: Iterable[Path]) -> None:
         """Begin to execute notebooks."""
         self._answers.begin(paths)
+
+    @cached_property
+    def _version(self) -> str:
+        own = (HERE / name for name in ("environment.py", "execute.py"))
+        return digest(fingerprint([*(self._root / name for name in INPUTS), *own]), everything())
 
     def answer(self, path: Path) -> dict[str, Any]:
         """The notebook with its outputs, as `document`, or what was `lost`, and in which code `cell`."""
@@ -116,7 +120,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     notebooks = [_page_of(file, files, config) for file in found]
     _end()
     _executions.append(Executions(_root(config)))
-    _executions[0].begin(Path(str(file.abs_src_path)) for file in notebooks)
+    # A server makes few of them again, each when it is asked for.
+    _executions[0].begin(Path(str(file.abs_src_path)) for file in notebooks if file.src_uri not in _downloads)
     files.append(File.generated(config, STYLESHEET, abs_src_path=str(HERE / "notebooks.css")))
     if notebooks:
         content = wheel(_root(config), _root(config) / ".cache/notebooks/wheels")

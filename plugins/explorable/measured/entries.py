@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +47,15 @@ class Entries:
         path, definitions = self._folder / file, self._schema["$defs"]
         name = path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else str(path)
         chosen = {**definitions.get(f"{kind}s", self._schema), "$defs": definitions}
-        found = _read(path, name, kind, jsonschema.Draft202012Validator(chosen))
+        found = _read(path, name, kind, json.dumps(chosen))
         self.defects += found.defects
         return found
 
 
-def _read(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Validator) -> EntryFile:
+def _read(path: Path, name: str, kind: str, schema: str) -> EntryFile:
     """The entries that are valid, with their lines; `name` is the file's name in messages."""
     try:
-        text = path.read_text("utf-8")
-        # Decimals keep the digits that the source prints: 6.0 is not 6.
-        document = tomllib.loads(text, parse_float=Decimal)
+        return _checked(path.read_text("utf-8"), name, kind, schema)
     except FileNotFoundError:
         return EntryFile(name, "", (), (Defect(name, None, "the file is missing", f"list every {kind} there"),))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -64,6 +63,14 @@ def _read(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Val
         line = int(found[1]) if found else None
         read = re.findall(r'^id\s*=\s*"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE)
         return EntryFile(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),), frozenset(read))
+
+
+@lru_cache(maxsize=64)
+def _checked(text: str, name: str, kind: str, schema: str) -> EntryFile:
+    """The entries of a text. A server asks again after each edit, and most files are as they were."""
+    # Decimals keep the digits that the source prints: 6.0 is not 6.
+    document = tomllib.loads(text, parse_float=Decimal)
+    validator = jsonschema.Draft202012Validator(json.loads(schema))
     rows = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == f"[[{kind}]]"]
     defects: list[Defect] = []
     broken: set[int | None] = set()

@@ -10,12 +10,16 @@ import importlib.util
 import io
 import tokenize
 from collections.abc import Iterator
+from functools import lru_cache
 
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@lru_cache(maxsize=1024)
 def lean(source: bytes, *, package: bool = False) -> bytes:
     """The module as a browser's Python needs it; unchanged if this Python cannot read it.
+
+    A server builds the wheels after each edit, and most of their modules are as they were.
 
     Args:
         source: a module's file, in the encoding that it names.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,18 +58,23 @@ def shared_files(acts: Path) -> list[Path]:
     return sorted([*acts.glob("*.py"), *(file for room in rooms for file in room.glob("*.py"))])
 
 
-def names_in(path: Path) -> set[str] | None:
+def names_in(path: Path) -> frozenset[str] | None:
     """The names that a file defines or imports; None where they cannot be known without running it."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        return _names(path.read_text(encoding="utf-8"))
     except (SyntaxError, ValueError):
         return None
+
+
+@lru_cache(maxsize=256)
+def _names(text: str) -> frozenset[str] | None:
+    tree = ast.parse(text)
     imported = {
         one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names
     }
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return None if "*" in imported else imported | defined | assigned
+    return None if "*" in imported else frozenset(imported | defined | assigned)
 
 
 def _of_rooms(path: Path, act: Path) -> Iterator[Path]:

@@ -221,10 +221,10 @@ class Runner:
             raise LookupError(written.of)
         paths = act_modules(folder)
         files = {self._filename(path.parent, path.name): path.read_text(encoding="utf-8") for path in paths}
+        rooms = {f".{one.parent.name}.{one.stem}" for one in paths if one.parent != folder}
+        beside = {place: {one.stem for one in paths if one.parent == place} for place in {one.parent for one in paths}}
         for path, (file, text) in zip(paths, files.items(), strict=True):
-            siblings = {one.stem for one in paths if one.parent == path.parent}
-            rooms = {f".{one.parent.name}.{one.stem}" for one in paths if one.parent != folder}
-            for line, module in wrong_imports(text, siblings=siblings | rooms, library=self._library):
+            for line, module in wrong_imports(text, siblings=beside[path.parent] | rooms, library=self._library):
                 own = f"{self._library}, " if self._library else ""
                 allowed = (
                     f"An act may import {own}explorable.live, the standard library, modules beside it and of rooms"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -102,6 +103,7 @@ def read_yaml(text: str) -> Any:
         raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
 
 
+@lru_cache(maxsize=256)
 def parse_options(text: str) -> TableOptions:
     """Read the options of a table. Raises `OptionError`."""
     data = read_yaml(text)
