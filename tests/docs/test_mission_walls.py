@@ -280,3 +280,22 @@ def test_a_wall_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_curve_crosses_the_name_of_the_target_where_a_player_starts_and_where_the_best_is(name: str) -> None:
+    """A name takes a third of the axis at most, and less than 6 % of MFU in height."""
+    wall = BY_NAME[name].wall
+    for setting in (start_of(wall.levers), FOUND[name]["wall"].setting):
+        data = walled(name, **setting)["data"]
+        (target,), points = data["target"], data["points"]
+        first, last = min(one["batch"] for one in points), max(one["batch"] for one in points)
+        width = (last / first) ** 0.35
+        beside = [
+            one
+            for one in points
+            if (one["batch"] <= first * width if target["end"] == "left" else one["batch"] >= last / width)
+        ]
+        near = [one["mfu"] - target["mfu"] for one in beside]
+        high = target["side"] == "above"
+        assert not any(0 <= gap < 6 if high else -6 < gap < 0 for gap in near), (name, target)

@@ -28,6 +28,7 @@ from ..missions.wall_score import (
     score,
     trained,
 )
+from .corner import corner
 
 POINTS = 120
 """Most places of the loss curve that are drawn."""
@@ -92,6 +93,8 @@ def _compute(track: Track, state: live.State) -> live.View:
     hindrance = limited(wall, plan) or trials.obstacle
     reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
     judged = "" if reached is None else f" ({100 * reached:.0f}\u00a0% of the best MFU found)"
+    points, target = tuple(_points(wall, setting)), 100 * wall.target
+    end, side = corner(points, target)
     return live.View(
         data={
             "band": tuple(_band(trials)),
@@ -99,10 +102,10 @@ def _compute(track: Track, state: live.State) -> live.View:
             "exploded": tuple(_explosion(trials)),
             "steps": tuple(_steps(trials)),
             "goal": ({"loss": wall.loss, "text": f"to reach: {wall.loss:g}"},),
-            "points": tuple(_points(wall, setting)),
-            "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
+            "points": points,
+            "target": ({"mfu": target, "text": f"target {target:g} %", "end": end, "side": side},),
         },
-        headline=live.Figure(f"MFU, target {100 * wall.target:g} %{judged}", _mfu(wall, plan), "%"),
+        headline=live.Figure(f"MFU, target {target:g} %{judged}", _mfu(wall, plan), "%"),
         summary=f"MFU {_mfu(wall, plan)} %, network busy {busy(wall, plan)} % of the step, {_outcome(trials)}.",
         tables={
             "curve": _loss_table(wall, plan, trials, setting),
@@ -259,7 +262,7 @@ def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> liv
         live.row("Samples in an update", f"{plan.batch:,}"),
         live.row(f"Updates simulated, at least {LEAST}", f"{len(run.losses):,}"),
         live.row("Updates that the samples are enough for", f"{trials.wanted:,}"),
-        live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
+        live.row("Learning rate (2 diverges)", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
         live.row("Updates shortened by clipping", f"{run.clipped}"),
     ]

@@ -8,6 +8,7 @@ import altair as alt
 
 from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, framed, rows
 from docs.acts.missions.tracks import track_of
+from docs.acts.scaling_wall.corner import CORNERS
 
 HUES = ["var(--il-compute)", "var(--il-memory)", "var(--il-optimizer)", "var(--il-data)"]
 SHAPES = ["circle", "square", "triangle-up", "diamond"]
@@ -64,15 +65,21 @@ def scaling(track: str) -> Any:
     last = last.transform_filter("datum.batch == datum.most")
     goal = rows("target")
     text: dict[str, Any] = {"fontSize": SIZE, "baseline": "bottom"}
+    name: dict[str, Any] = {"fontSize": SIZE, "fill": MUTED}
     layers: list[Any] = [
         goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
-        goal.mark_text(align="left", dy=-3, x=3, fill=MUTED, **text).encode(y=y, text="text:N"),
         rows("points").mark_line(strokeWidth=2).encode(x=x, y=y, stroke=hue),
         points.encode(
             x=x, y=y, stroke=hue, shape=shape, fill=alt.condition("datum.fits", hue, alt.value(SURFACE))
         ).properties(name="points"),
         here.encode(x=x, y=y),
     ]
+    for end, side in CORNERS:
+        there = goal.transform_filter((alt.datum.end == end) & (alt.datum.side == side))
+        at: dict[str, Any] = {"x": 3} if end == "left" else {"x": {"expr": "width - 3"}}
+        up = side == "above"
+        mark = there.mark_text(align=end, baseline="bottom" if up else "top", dy=-3 if up else 4, **at, **name)
+        layers.append(mark.encode(y=y, text="text:N"))
     if len(devices) > 1:
         layers.append(last.mark_text(align="center", dy=-10, fill=INK, **text).encode(x=x, y=y, text="devices:N"))
     return framed(alt.layer(*layers), 240, left=52, right=28, bottom=44)

@@ -167,7 +167,7 @@ export async function ledgerSays(browser, wanted) {
 export async function emptyLedger(browser) {
   await browser.click(ledgerButton("Reset"));
   await browser.click({ role: "button", name: "Reset", exact: true, within: 'live-ledger [data-slot="reset"]' });
-  await ledgerSays(browser, /^The ledger is empty\.$/);
+  await ledgerSays(browser, /^Every act starts again\.$/);
 }
 
 /** @param {Browser} browser @param {string} name @param {string} text */

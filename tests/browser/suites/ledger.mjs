@@ -90,6 +90,18 @@ export function ledgerTests({ once, full }) {
     assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
   });
 
+  once("ledger: reached by a link, no page says that it needs JavaScript, and a reset leaves the focus with what it says", async (all) => {
+    const { browser, server } = all;
+    await open(all, "missions/");
+    for (const [page, part] of [["missions/defense/", "live-defense"], [LEDGER, "live-ledger"], ["lab/class/", "live-class"], [LEDGER, "live-ledger"]]) {
+      await follow(browser, server.base + page);
+      await browser.waitFor(`${part} > *`);
+      assert.equal(await browser.eval(() => document.querySelector("main article")?.innerText.match(/.*needs JavaScript.*/)?.[0] ?? ""), "", page);
+    }
+    await emptyLedger(browser);
+    assert.ok(await browser.eval(() => document.activeElement?.matches("live-ledger .il-ledger__status")));
+  });
+
   full("ledger: a hint that was taken is counted in it", async (all) => {
     const { browser, server } = all;
     await open(all, "missions/edge-audit/");

@@ -137,10 +137,12 @@ class LedgerPart implements Part {
     merge.addEventListener("click", () => {
       this.#forgetLink();
       this.#merge(found, "The link");
+      this.#land();
     });
     close.addEventListener("click", () => {
       this.#forgetLink();
       this.#say("This is your own ledger again. Nothing was changed.");
+      this.#land();
     });
     const names = namesOf(found) || "no acts";
     this.#offer.replaceChildren(
@@ -178,7 +180,14 @@ class LedgerPart implements Part {
   #resetAll(): void {
     this.#ledger.resetAll();
     this.#link.hidden = true;
-    this.#say("The ledger is empty.");
+    this.#say("Every act starts again.");
+    this.#land();
+  }
+
+  /** What was pressed is gone: the focus is where what it did is told. */
+  #land(): void {
+    this.#status.tabIndex = -1;
+    this.#status.focus();
   }
 
   #say(text: string): void {
@@ -206,7 +215,8 @@ function namesOf(entries: readonly Entry[]): string {
 
 function said({ taken, kept }: Merged, what: string): string {
   const acts = (count: number): string => `${count} ${count === 1 ? "act" : "acts"}`;
+  const [newer, again] = kept.length === 1 ? ["yours is", "it to take the other"] : ["yours are", "them to take the others"];
   if (!taken.length && !kept.length) return `${what}: the ledger in it is empty.`;
-  const stayed = kept.length ? ` ${acts(kept.length)} stayed as here, because yours is as new or newer; reset it to take the other.` : "";
+  const stayed = kept.length ? ` ${acts(kept.length)} stayed as here, because ${newer} as new or newer; reset ${again}.` : "";
   return `${what}: ${acts(taken.length)} taken.${stayed}`;
 }
