@@ -96,7 +96,7 @@ export function ledgerTests({ once, full }) {
     for (const [page, part] of [["missions/defense/", "live-defense"], [LEDGER, "live-ledger"], ["lab/class/", "live-class"], [LEDGER, "live-ledger"]]) {
       await follow(browser, server.base + page);
       await browser.waitFor(`${part} > *`);
-      assert.equal(await browser.eval(() => document.querySelector("main article")?.innerText.match(/.*needs JavaScript.*/)?.[0] ?? ""), "", page);
+      assert.equal(await browser.eval(() => /** @type {HTMLElement} */ (document.querySelector("main article")).innerText.match(/.*needs JavaScript.*/)?.[0] ?? ""), "", page);
     }
     await emptyLedger(browser);
     assert.ok(await browser.eval(() => document.activeElement?.matches("live-ledger .il-ledger__status")));
@@ -251,13 +251,13 @@ export function ledgerTests({ once, full }) {
     for (const [page, right, told] of /** @type {const} */ ([[ACT_3, "59", /and that is right/], [ACT, "12.5", /You said 12\.5 GB/]])) {
       await browser.open(refusingStorage(all, page));
       await actReady(browser);
-      assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
+      assert.match(await browser.text(unsaved), /does not keep your answers/);
       await predict(browser, right);
       await reveal(browser);
       assert.match(await browser.text(verdict), told);
     }
     await browser.open(refusingStorage(all, LEDGER));
     await browser.waitFor("live-ledger a[download]");
-    assert.match(await browser.text("live-ledger"), /does not let the site keep anything.*Download it, or copy the link/);
+    assert.match(await browser.text("live-ledger"), /does not keep all that you do now.*Download it, or copy the link/);
   }, { pageErrors: true });
 }

@@ -2,7 +2,7 @@
 
 /** One of the browser's own storage areas, as far as it can be relied on. */
 export interface SafeStorage {
-  /** False in a private window or where storage is blocked: nothing outlives the page. */
+  /** False where storage is blocked or full, as in some private windows: nothing that is written outlives the page. */
   readonly lasting: boolean;
   /** The stored JSON value, or null when there is none or it is not JSON. */
   read(key: string): unknown;
@@ -14,10 +14,10 @@ export interface SafeStorage {
 
 /** Opens a storage area. `area` may throw, as `window.localStorage` does where site data is blocked. */
 export function openStorage(area: () => Storage): SafeStorage {
-  const storage = probe(area);
+  const storage = readable(area);
   const memory = new Map<string, string>();
   return {
-    lasting: storage !== null,
+    lasting: storage !== null && writable(storage),
     read(key) {
       const text = memory.get(key) ?? attempt(() => storage?.getItem(key)) ?? null;
       if (text === null) return null;
@@ -48,17 +48,22 @@ export function fingerprint(text: string): string {
   return `${(hash >>> 0).toString(16)}-${text.length.toString(16)}`;
 }
 
-function probe(area: () => Storage): Storage | null {
-  const key = "explorable/probe";
-  return (
-    attempt(() => {
-      const storage = area();
-      storage.setItem(key, "1");
-      storage.removeItem(key);
-      return storage;
-    }) ?? null
-  );
-}
+const PROBE = "explorable/probe";
+
+/** The area, if it can be read: a full one holds what was kept before. */
+const readable = (area: () => Storage): Storage | null =>
+  attempt(() => {
+    const storage = area();
+    storage.getItem(PROBE);
+    return storage;
+  }) ?? null;
+
+const writable = (storage: Storage): boolean =>
+  attempt(() => {
+    storage.setItem(PROBE, "1");
+    storage.removeItem(PROBE);
+    return true;
+  }) ?? false;
 
 export function attempt<T>(action: () => T): T | undefined {
   try {

@@ -92,6 +92,29 @@ export class FakeChannels {
   }
 }
 
+/** A storage area in memory that holds so many characters. */
+export class SmallArea {
+  readonly #items = new Map<string, string>();
+  constructor(public room: number) {}
+  getItem = (key: string): string | null => this.#items.get(key) ?? null;
+  removeItem = (key: string): boolean => this.#items.delete(key);
+  setItem = (key: string, value: string): void => {
+    const others = [...this.#items].filter(([name]) => name !== key);
+    const used = [...others, [key, value]].reduce((sum, [name = "", text = ""]) => sum + name.length + text.length, 0);
+    if (used > this.room) throw new DOMException("full", "QuotaExceededError");
+    this.#items.set(key, value);
+    this.#list();
+  };
+  /** The used characters. */
+  get used(): number {
+    return [...this.#items].reduce((sum, [name, text]) => sum + name.length + text.length, 0);
+  }
+  /** Its keys are its properties, as those of the browser's own. */
+  #list(): void {
+    for (const key of this.#items.keys()) Object.defineProperty(this, key, { enumerable: true, configurable: true, get: () => this.getItem(key) });
+  }
+}
+
 /** Where site data is blocked: works for the page, and nothing lasts. */
 export function blockedStorage(): SafeStorage {
   const values = new Map<string, unknown>();

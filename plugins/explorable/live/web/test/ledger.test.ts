@@ -5,7 +5,7 @@ import { fileOf } from "../src/ledger/file";
 import { Ledger } from "../src/ledger/ledger";
 import { openStorage } from "../src/storage";
 import { settle } from "./fake-worker";
-import { account, blockedStorage, entry, FakeChannels, FakeDatabase, memory } from "./ledger-kit";
+import { account, blockedStorage, entry, FakeChannels, FakeDatabase, memory, SmallArea } from "./ledger-kit";
 
 const ACT = "mfu-gap";
 const storage = () => openStorage(() => localStorage);
@@ -150,6 +150,35 @@ describe("the ledger of a browser", () => {
     const third = new Ledger(open, storage(), null);
     await third.ready;
     expect([third.entry(ACT)?.stage, localStorage.length]).toEqual(["revealed", 1]);
+  });
+
+  test.each([0, 1])("a visit without room deletes nothing that earlier visits kept (database %i)", async (database) => {
+    const area = new SmallArea(100_000);
+    area.setItem(`a-book/ledger/${ACT}/old`, JSON.stringify(entry()));
+    area.room = area.used + 100;
+    const broken = new FakeDatabase();
+    for (let visit = 0; visit < 2; visit += 1) {
+      broken.failing = database === 1;
+      const open = database ? broken.open : () => Promise.reject(new Error("blocked"));
+      const store = new Ledger(open, openStorage(() => area as unknown as Storage), null);
+      await store.ready;
+      await settle();
+      expect(store.entry(ACT), `visit ${visit}`).toEqual(entry());
+    }
+  });
+
+  test("an act that found no room is told until it is kept, also when a smaller one did", async () => {
+    const area = new SmallArea(100_000);
+    const store = new Ledger(() => Promise.reject(new Error("blocked")), openStorage(() => area as unknown as Storage), null);
+    await store.ready;
+    store.write("small", "done", memory, account);
+    area.room = area.used + 60;
+    store.write(ACT, "done", memory, account);
+    store.reset("small");
+    expect(store.lasting).toBe(false);
+    area.room = 100_000;
+    store.write(ACT, "done", memory, account);
+    expect(store.lasting).toBe(true);
   });
 
   test("where nothing can be kept it works for the page, and says so", async () => {

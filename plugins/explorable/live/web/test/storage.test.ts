@@ -1,6 +1,7 @@
 // What is kept in the browser, with and without a storage that works.
 import { describe, expect, test } from "vitest";
 import { fingerprint, openStorage } from "../src/storage";
+import { SmallArea } from "./ledger-kit";
 
 const blocked = (): Storage => {
   throw new DOMException("denied", "SecurityError");
@@ -39,6 +40,14 @@ describe("storage", () => {
     const keep = openStorage(() => full);
     keep.write("a-book/a", 7);
     expect(keep.read("a-book/a")).toBe(7);
+  });
+
+  test("full to the last character: what was kept is read, and nothing new lasts", () => {
+    const area = new SmallArea(1000);
+    area.setItem("a-book/a", '"mine"');
+    area.room = area.used;
+    const keep = openStorage(() => area as unknown as Storage);
+    expect([keep.read("a-book/a"), keep.lasting, keep.write("a-book/b", 1)]).toEqual(["mine", false, false]);
   });
 
   test("a changed source has another fingerprint", () => {

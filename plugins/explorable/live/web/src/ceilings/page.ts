@@ -133,7 +133,8 @@ class CeilingsPart implements Part {
       this.#say("Measuring.");
       const found = await measure(adapter, { seconds, signal: running.signal, told });
       const made: Ceilings = { ...this.#about(adapter), ...found };
-      this.#own = [made, ...this.#own].slice(0, MOST_KEPT);
+      // Another tab may have measured since.
+      this.#own = [made, ...kept()].slice(0, MOST_KEPT);
       const lasting = keep(this.#own);
       this.#say(`Measured${lasting ? "" : ". This browser keeps nothing: download the file"}.`);
     } catch (error) {

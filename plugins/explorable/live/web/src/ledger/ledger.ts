@@ -46,22 +46,22 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<(acts: ReadonlySet<string>, elsewhere: boolean) => void>();
   #database: Database | null = null;
-  #journals = true;
+  /** Acts whose last change outlives the page nowhere. */
+  readonly #unkept = new Set<string>();
   #damaged = 0;
 
   constructor(open: OpenDatabase, storage: SafeStorage, channel: Channel | null, tab = Math.random().toString(36).slice(2)) {
     this.#storage = storage;
     this.#channel = channel;
     this.#own = tab;
-    this.#journals = storage.lasting;
     if (channel) channel.onmessage = () => void this.reread();
     const opened = this.#open(open);
     this.ready = Promise.race([opened, new Promise<void>((late) => setTimeout(late, PATIENCE_MS))]);
   }
 
-  /** False where nothing outlives the page. */
+  /** False where something that the reader did, or may do now, does not outlive the page. */
   get lasting(): boolean {
-    return this.#database !== null || this.#journals;
+    return this.#unkept.size === 0 && (this.#database !== null || this.#storage.lasting);
   }
 
   /** Records that could not be read and are left out. */
@@ -115,6 +115,7 @@ export class Ledger {
 
   resetAll(): void {
     this.#put(this.entries().map(({ act }) => this.#cleared(act)), true);
+    for (const [key, raw] of this.#journal()) if (!keptEntry(raw)) this.#storage.remove(key);
   }
 
   /** Takes every entry that was played later than the one here. An act that was reset here and not played since makes way for any. */
@@ -163,13 +164,12 @@ export class Ledger {
     await this.reread();
     for (const [key, raw] of this.#journal()) {
       const entry = keptEntry(raw);
-      // Without a database the journals of earlier visits become this one's.
       const present = entry && this.#entries.get(entry.act);
-      if (entry && this.#database) await this.#flush(entry);
-      else if (present) this.#write(present);
+      if (!present) continue;
+      // Without a database the journals of earlier visits become this one's. They stay where there is no room for another.
+      const kept = (await this.#flush(entry)) || (key !== this.#key(entry.act) && this.#write(present));
       // Only what was read is removed: its tab may have written more since.
-      const same = equal(this.#storage.read(key), raw);
-      if (same && (this.#database || key !== this.#key(entry?.act ?? ""))) this.#storage.remove(key);
+      if (kept && equal(this.#storage.read(key), raw)) this.#storage.remove(key);
     }
     this.#tell([...this.#entries.keys()], true);
   }
@@ -186,15 +186,20 @@ export class Ledger {
     this.#tell(entries.map(({ act }) => act), elsewhere);
   }
 
-  /** Brings an entry to the database. Its journal goes once nothing newer waits there. */
-  async #flush(entry: Entry): Promise<void> {
-    if (!this.#database) return;
+  /** Brings an entry to the database, and says whether it is there. Its journal goes once nothing newer waits there. */
+  async #flush(entry: Entry): Promise<boolean> {
+    if (!this.#database) return false;
     try {
       const stands = await this.#database.put(entry);
-      if (this.#entries.get(entry.act) === entry) this.#storage.remove(this.#key(entry.act));
+      if (equal(this.#entries.get(entry.act), entry)) {
+        this.#storage.remove(this.#key(entry.act));
+        if (this.#unkept.delete(entry.act)) this.#tell([entry.act], false);
+      }
       if (stands !== entry) this.#adopt([stands]);
+      return true;
     } catch {
       this.#lose();
+      return false;
     }
   }
 
@@ -218,7 +223,8 @@ export class Ledger {
 
   #write(entry: Entry): boolean {
     const written = this.#storage.write(this.#key(entry.act), entry);
-    this.#journals = written;
+    if (written) this.#unkept.delete(entry.act);
+    else this.#unkept.add(entry.act);
     return written;
   }
 

@@ -98,7 +98,7 @@ class LedgerPart implements Part {
     this.#download.download = fileName(`${bookId()}-ledger`, player(), "json");
     this.#download.href = URL.createObjectURL(new Blob([textOf(file)], { type: "application/json" }));
     const notes = [
-      this.#ledger.lasting ? "" : "This browser does not let the site keep anything: the ledger is gone when you leave. Download it, or copy the link.",
+      this.#ledger.lasting ? "" : "This browser does not keep all that you do now: it is gone when you leave. Download it, or copy the link.",
       this.#ledger.damaged ? `A part of what this browser had kept was damaged and is left out (${this.#ledger.damaged}).` : "",
       written.length < entries.length ? `A file and a link hold the newest ${written.length} of these ${entries.length} acts.` : "",
     ];

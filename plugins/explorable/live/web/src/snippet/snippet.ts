@@ -7,12 +7,13 @@ import type { Part } from "../element";
 import type { Check, Drawing, Tests } from "../python/protocol";
 import { SnippetFiles } from "./files";
 import { followFrame, frameIn, showFrame } from "./frame";
+import { KeptCode } from "./kept";
 import { LinkedCode } from "./linked";
 import { perhapsTooOld } from "../release";
 import { proper } from "../python/elsewhere";
 import { documentPython } from "../python/interpreter";
 import { describe, showChip, type Phase, type Status } from "../python/status";
-import { fingerprint, openStorage } from "../storage";
+import { fingerprint } from "../storage";
 
 const HINT =
   "Press Control and Enter to run, Control and Space to complete a name. After you type, Tab indents; press Escape and then Tab to leave the editor.";
@@ -25,11 +26,9 @@ export const mount = (host: HTMLElement): Part => new SnippetPart(host);
 class SnippetPart implements Part {
   readonly #host: HTMLElement;
   readonly #python = documentPython();
-  readonly #storage = openStorage(() => localStorage);
   readonly #gone = new AbortController();
   readonly #baked: Snippet;
   readonly #bakedOutput: Output;
-  readonly #key: string;
   readonly #code: HTMLElement;
   readonly #unsubscribe: () => void;
   #editor: Promise<Editor | null> | null = null;
@@ -43,6 +42,7 @@ class SnippetPart implements Part {
   #ranText: string;
   /** What became of the tests of an exercise, when it was tested last. */
   #checks: Check[] | null = null;
+  readonly #kept: KeptCode;
   readonly #linked: LinkedCode;
   readonly #files: SnippetFiles;
 
@@ -51,13 +51,12 @@ class SnippetPart implements Part {
     const { page = "", name = "", source = "" } = host.dataset;
     this.#baked = { page, name, source };
     this.#bakedOutput = readOutput(host);
-    this.#key = `${bookId()}/snippet/${page}/${name}/${fingerprint(source)}`;
     this.#code = slot(host, "code");
-    const kept = this.#storage.read(this.#key);
-    this.#text = typeof kept === "string" ? kept : source;
+    const { signal } = this.#gone;
+    this.#kept = new KeptCode(host, `${bookId()}/snippet/${page}/${name}/${fingerprint(source)}`, source, (text) => this.#elsewhere(text), signal);
+    this.#text = this.#kept.text;
     this.#ranText = source;
 
-    const { signal } = this.#gone;
     containKeys(host, signal);
     this.#button("run").addEventListener("click", () => void this.#start(), { signal });
     this.#button("stop").addEventListener("click", () => this.#stop(), { signal });
@@ -79,7 +78,7 @@ class SnippetPart implements Part {
           if (editor) editor.text = code;
           return editor !== null;
         },
-        keep: () => this.#storage.write(this.#key, this.#text),
+        keep: () => this.#kept.keep(this.#text),
       },
       signal,
     );
@@ -190,10 +189,15 @@ class SnippetPart implements Part {
     this.#text = text;
     // It was asked for other code.
     slot(this.#host, "ask").replaceChildren();
-    if (!this.#linked.shown) {
-      if (text === this.#baked.source) this.#storage.remove(this.#key);
-      else this.#storage.write(this.#key, text);
-    }
+    if (!this.#linked.shown) this.#kept.keep(text);
+    this.#show(this.#python.status);
+  }
+
+  /** Another tab has written: what stands here follows, so that no edit takes the place of one that nobody saw. */
+  #elsewhere(text: string): void {
+    if (text === this.#text || this.#linked.shown) return;
+    this.#text = text;
+    void this.#open().then((editor) => editor && (editor.text = text));
     this.#show(this.#python.status);
   }
 
@@ -299,7 +303,7 @@ class SnippetPart implements Part {
     this.#run?.stop();
     this.#text = this.#baked.source;
     this.#ranText = this.#text;
-    this.#storage.remove(this.#key);
+    this.#kept.keep(this.#text);
     slot(this.#host, "ask").replaceChildren();
     void this.#editor?.then((editor) => {
       if (!editor) return;
