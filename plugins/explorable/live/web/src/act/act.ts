@@ -1,149 +1,169 @@
-// <live-act>: prediction, instruments, reveal and reflection on the baked markup. What the reader does, and what the act remembers of it.
+// <live-act>: prediction, instruments, reveal and reflection on the baked markup. It holds the act's state, tells the reducer what
+// happens, and does what follows: asks Python, draws the charts, writes into the ledger.
 import { Chart } from "../chart/chart";
 import { takeInHand } from "../chart/hands";
-import { stagingOf } from "../chart/specs";
-import { confirmInline } from "../confirm";
-import { all, containKeys, find, h, slot } from "../dom";
+import { handsOf } from "../chart/specs";
+import { all, containKeys, find, slot } from "../dom";
+import type { Around } from "../desk/desk";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { askedAnew, lostByReset, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
-import { documentLedger } from "../ledger/ledger";
-import type { State, Value } from "../python/protocol";
-import { accountOf } from "./account";
-import { Answers } from "./answers";
-import type { Around } from "../desk/desk";
-import { Bench } from "./bench";
-import { keepDraft, type Draft } from "./draft";
-import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
+import { MOST_MOVES, type Mark, type Memory } from "../ledger/entry";
+import { ActProblem } from "../python/client";
+import { documentPython } from "../python/interpreter";
+import type { State, Tell, Value, View } from "../python/protocol";
+import type { Status } from "../python/status";
+import { perhapsTooOld } from "../release";
+import { Amounts } from "./amounts";
 import { Controls, type Instruments } from "./controls";
-import { changes, undo, withMove } from "./moves";
-import { Paint } from "./paint";
+import { keepAtHand, keepFocusVisible } from "./focus";
+import { listen, takeUpDraft } from "./listen";
+import { changes, withMove } from "./moves";
+import { Page } from "./page";
 import { keepPlace } from "./place";
-import { answered, nameOf, readBlanks } from "./reflections";
-import type { Results } from "./results";
+import { ActRecord, freshMemory } from "./record";
+import { formsOf, nameOf, readBlanks } from "./reflections";
+import { lastShown, rememberShown, type Basis, type Wanted } from "./results";
 import { Saving } from "./saving";
+import { initial, isShown, leads, reduce, resultsOf, stands, type ActState, type Effect, type Event, type Stale, type Store } from "./state";
+
+const isAsked = ({ kind }: Effect): boolean => kind === "frame" || kind === "ask";
 
 export const mount = (host: HTMLElement): Part => new ActPart(host);
 
-class ActPart implements Part {
+class ActPart implements Part, Store {
   readonly #host: HTMLElement;
   readonly #name: string;
-  readonly #ledger = documentLedger();
+  /** Where the act's program lies. */
+  readonly #url: string;
+  readonly #python = documentPython();
   readonly #gone = new AbortController();
   readonly #controls: Controls;
-  readonly #bench: Bench;
+  readonly #page: Page;
   readonly #charts: Chart[];
-  readonly #paint: Paint;
-  readonly #answers: Answers;
+  readonly #record: ActRecord;
   readonly #saving: Saving;
+  readonly #amounts = new Amounts(async (state) => this.#living(await this.#python.compute(this.#name, this.#url, state)));
   readonly #unsubscribe: (() => void)[];
   readonly #defaults: Instruments;
   /** What stands around the instruments; null for an act without, and until its code is there. */
   #around: Around | null = null;
-  #memory: Memory;
-  /** What the reader has typed or dragged and not locked in. */
-  #held: number | null = null;
-  /** Whether a hint was asked for where the instruments stand. */
-  #hint = false;
-  /** Controls under a moving hand, which the memory gets when it lets go. */
-  #moving: Record<string, Value> = {};
+  state: ActState;
+  /** The state that is on the page. */
+  #drawn: ActState | null = null;
 
   constructor(host: HTMLElement) {
     this.#host = host;
     this.#name = host.dataset.name ?? "";
+    this.#url = new URL(host.dataset.actUrl ?? "", document.baseURI).href;
     const { signal } = this.#gone;
     const putBack = keepPlace(host, this.#name, signal);
     this.#controls = new Controls(find(host, ".il-bench__hand"), host.dataset.onlyContext ?? "");
-    this.#bench = new Bench(host, () => this.#undo(), signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
-    this.#paint = new Paint(host, () => this.#answers.retry());
-    this.#bench.grips = takeInHand({
+    this.#page = new Page({ host, controls: this.#controls, charts: this.#charts, python: this.#python, store: this, signal });
+    this.#page.grips = takeInHand({
       host,
       controls: this.#controls.root,
       charts: this.#charts,
       hand: {
-        open: (sets) => this.#bench.open(sets),
+        open: (sets) => this.#page.open(sets),
         hold: (sets, value) => this.#hold(sets, value),
         drop: (sets, value) => this.#drop(sets, value),
       },
       signal,
     });
+    this.#record = new ActRecord(host, this.#name, this.#page);
     this.#defaults = this.#controls.reset();
-    this.#memory = this.#fresh(this.#defaults);
-    const asking = {
-      host,
-      name: this.#name,
-      url: new URL(host.dataset.actUrl ?? "", document.baseURI).href,
-      state: () => this.#state(),
-      memory: () => this.#memory,
-      learn: (change: Partial<Memory>) => void (this.#memory = { ...this.#memory, ...change }),
-      apply: () => this.#apply(),
-      moved: () => this.#bench.history?.show(this.#memory.moves),
-      account: (results: Results) => this.#account(results),
-      asked: () => this.#around?.moving(),
-      told: () => this.#annotate(),
+    const around = host.querySelector("[data-desk]") !== null;
+    const facts = {
+      revealFirst: host.dataset.revealFirst !== undefined,
+      staged: this.#page.staging !== null,
+      needed: handsOf(host).length > 0 || around,
+      around,
     };
-    this.#answers = new Answers(asking, this.#charts, this.#paint, signal);
-    this.#saving = new Saving(() => this.#save(), signal);
-    this.#memory = this.#kept() ?? this.#memory;
-    this.#apply();
-    this.#takeUp(keepDraft(this.#name, () => this.#draft(), signal));
+    // Instant navigation may bring back an element that does not show the baked state any more.
+    this.state = initial(facts, freshMemory(this.#defaults), host.dataset.live === "true", (host.dataset.stale as Stale | undefined) ?? null);
+    this.#saving = new Saving(() => this.#record.save(this.state), signal);
+    const kept = this.#kept();
+    if (kept) this.dispatch({ kind: "kept", memory: this.#page.fit(kept) });
+    else this.#render();
+    const act = { host, page: this.#page, controls: this.#controls, store: this, cleared: (reset: boolean) => this.#cleared(reset), signal };
+    takeUpDraft(act);
     putBack();
 
     this.#listen(signal);
+    listen(act);
+    const { ledger } = this.#record;
     this.#unsubscribe = [
-      this.#answers.subscribe(),
-      this.#ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
+      this.#python.subscribe((status) => this.#showStatus(status)),
+      ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
     ];
     this.#ledgerChanged(false);
-    const around = host.querySelector("[data-desk]") !== null;
-    // What is baked is not what the link says: it fades until that is computed.
-    this.#answers.opened(around && this.#linked && location.hash.startsWith("#state="));
-    if (around) void this.#standAround().finally(() => this.#answers.read());
+    this.dispatch({ kind: "opened", unread: around && this.#record.linked && location.hash.startsWith("#state=") });
+    if (around) void this.#standAround().finally(() => this.dispatch({ kind: "read" }));
   }
 
   onscreen(): void {
-    this.#answers.start();
+    this.dispatch({ kind: "visible" });
     for (const chart of this.#charts) chart.prepare();
   }
 
   offscreen(): void {
-    this.#answers.visible = false;
+    this.dispatch({ kind: "hidden" });
   }
 
   gone(): void {
     this.#saving.flush();
     this.#gone.abort();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#paint.gone();
     for (const chart of this.#charts) chart.gone();
   }
 
+  /** Everything that happens comes by here: the next state is shown, and what follows from it is done. */
+  dispatch(event: Event): void {
+    if (this.#gone.signal.aborted) return;
+    const [state, effects] = reduce(this.state, event);
+    this.state = state;
+    // What Python is asked does not wait for the page.
+    for (const effect of effects) if (isAsked(effect)) this.#run(effect);
+    this.#render();
+    for (const effect of effects) if (!isAsked(effect)) this.#run(effect);
+  }
+
+  #render(): void {
+    const before = this.#drawn;
+    this.#drawn = this.state;
+    this.#page.render(before, this.state);
+  }
+
+  #run(effect: Effect): void {
+    switch (effect.kind) {
+      case "start":
+        return this.#start();
+      case "frame":
+        return void this.#follow();
+      case "ask":
+        return void this.#ask(effect.rev, effect.of);
+      case "save":
+        return this.#saving.now();
+      case "saveSoon":
+        return this.#saving.soon();
+      case "announce":
+        return this.#page.paint.announce(effect.text);
+      case "focus":
+        return this.#page.focus(effect.where);
+      case "seek":
+        return this.#page.seekVerdict();
+    }
+  }
+
   #listen(signal: AbortSignal): void {
-    const { question, controls, adding, reflections } = this.#bench;
+    const { bench } = this.#page;
     containKeys(this.#host, signal);
     keepAtHand(this.#host, signal);
     keepFocusVisible(find(this.#host, '[data-part="explore"]'), signal);
-    question?.onLock((prediction) => this.#lock(prediction), signal);
-    question?.onHeld(
-      () => this.#typed(),
-      () => this.#dragged(),
-      signal,
-    );
-    controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
-    adding?.addEventListener("change", () => this.#addedUp(), { signal });
-    controls.addEventListener("input", (event) => this.#slid(event), { signal });
-    this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
-    const hint = this.#host.querySelector('[data-action="hint"]');
-    hint?.addEventListener("click", () => this.#askHint(hint), { signal });
-    const warning = (): string => (question ? lostByReset(this.#memory) : "The instruments go back to where they started.");
-    confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
-    find(this.#host, '[data-action="stop"]').addEventListener("click", () => this.#answers.stopLoading(), { signal });
-    reflections.listen(
-      (form) => this.#remember(answered(form, this.#memory)),
-      (form) => this.#check(form),
-      signal,
-    );
+    bench.addEventListener("input", (event) => this.#slid(event), { signal });
+    bench.addEventListener("change", () => this.#moved(), { signal });
+    find(this.#host, '[data-action="stop"]').addEventListener("click", () => this.#stopLoading(), { signal });
   }
 
   /** Fetches and makes what stands around the instruments. */
@@ -155,255 +175,230 @@ class ActPart implements Part {
       host: this.#host,
       name: this.#name,
       signal,
-      state: () => this.#state(),
+      state: () => this.state.at.state,
       defaults: () => this.#defaults,
-      tell: (what, texts, state) => this.#answers.tell(what, texts, state),
+      tell: (what, texts, state) => this.#tell(what, texts, state),
       set: (controls) => this.#put(controls),
-      announce: (text) => this.#paint.announce(text),
+      announce: (text) => this.#page.paint.announce(text),
     });
     await around.open();
     this.#around = around;
     this.#annotate();
   }
 
-  /** Moves controls as the reader's hand does. */
-  #put(controls: Record<string, Value>): void {
-    this.#controls.write({ context: this.#memory.context, controls: { ...this.#memory.controls, ...controls } });
-    this.#instrumentsMoved();
-  }
-
   // What the reader does
 
-  #lock(prediction: Memory["prediction"]): void {
-    this.#held = null;
-    // In an act that reveals first, locking in shows the answer.
-    const revealed = this.#host.dataset.revealFirst !== undefined;
-    this.#answers.judge.asked(revealed);
-    this.#remember({ prediction, revealed });
-    this.#paint.announce("Locked in. The instruments are open.");
-    const opened = find(this.#host, revealed ? '[data-part="reveal"]' : '[data-part="explore"]');
-    const heading = find(opened, ".il-act__label");
-    heading.tabIndex = -1;
-    heading.focus({ preventScroll: true });
-    bringIntoView(opened);
+  /** Moves controls as the reader's hand does. */
+  #put(controls: Record<string, Value>): void {
+    this.#write(controls);
+    this.#moved();
   }
 
   #hold(sets: string, value: Value): void {
-    this.#moving = { ...this.#moving, [sets]: value };
-    this.#controls.write({ context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
-    void this.#answers.follow();
+    const controls = { ...this.state.moving, [sets]: value };
+    this.#write(controls);
+    this.dispatch({ kind: "slid", controls });
+  }
+
+  #write(controls: Record<string, Value>): void {
+    const { memory } = this.state;
+    this.#controls.write({ context: memory.context, controls: { ...memory.controls, ...controls } });
   }
 
   #drop(sets: string, value: Value): void {
     this.#hold(sets, value);
-    this.#instrumentsMoved();
+    this.#moved();
   }
 
-  /** A switch that adds to the prediction was moved: the prediction is the sum of those that are on. */
-  #addedUp(): void {
-    this.#memory = { ...this.#memory, ...this.#controls.read() };
-    const { question } = this.#bench;
-    question?.hold(question.sumOf(all<HTMLInputElement>(this.#controls.root, "input[data-adds]:checked")));
-    this.#typed();
+  #slid({ target }: globalThis.Event): void {
+    if (!(target instanceof HTMLInputElement) || !(target.dataset.slider ?? target.dataset.typed)) return;
+    this.#around?.moving();
+    this.dispatch({ kind: "slid", controls: this.#controls.read().controls });
   }
 
-  #typed(): void {
-    this.#showHeld();
-    // A reader who uses the act sees it.
-    this.#answers.visible = true;
-    this.#answers.refreshIfNeeded();
-  }
-
-  /** The handle of the question's scale moves: the chart follows where Python is ready, and nothing waits for it. */
-  #dragged(): void {
-    this.#showHeld();
-    if (this.#answers.ready) void this.#answers.follow();
-  }
-
-  #showHeld(): void {
-    this.#held = this.#bench.question?.held ?? null;
-    this.#bench.showHeld(this.#memory.prediction, this.#held);
-  }
-
-  /** The answer that is not locked in yet. */
-  #draft(): Draft | null {
-    const answer = this.#memory.prediction === null ? (this.#bench.question?.answer ?? null) : null;
-    return answer === null ? null : { answer, controls: this.#bench.adding ? this.#memory.controls : {} };
-  }
-
-  /** Goes on with the answer that stood here when the page was left. */
-  #takeUp(draft: Draft | null): void {
-    const { question, adding } = this.#bench;
-    if (!draft || this.#memory.prediction !== null || !question?.offers(draft.answer)) return;
-    if (adding) this.#memory = { ...this.#memory, ...this.#controls.write({ context: this.#memory.context, controls: draft.controls }) };
-    question.hold(draft.answer);
-    this.#showHeld();
-  }
-
-  #slid({ target }: Event): void {
-    if (target instanceof HTMLInputElement && (target.dataset.slider ?? target.dataset.typed)) {
-      this.#moving = this.#controls.read().controls;
-      this.#around?.moving();
-      void this.#answers.follow();
-    }
-  }
-
-  #instrumentsMoved(): void {
+  #moved(): void {
     const instruments = this.#controls.read();
-    const { context, controls } = this.#memory;
-    const held = Object.keys(this.#moving).length > 0;
-    this.#moving = {};
-    // A finger that scrolled the page over a slider moved nothing; the page may have followed it.
-    if (equal(instruments, { context, controls })) return held ? this.#answers.again() : undefined;
-    this.#hint = false;
-    const made = this.#bench.history ? changes(this.#memory.controls, instruments.controls) : [];
-    const moves = made.reduce(withMove, this.#memory.moves);
-    // What stands around an act makes its whole view slow: the eye has a frame of it first.
-    if (this.#around) {
-      this.#memory = { ...this.#memory, ...instruments };
-      if (this.#answers.ready) void this.#answers.follow();
-    }
-    this.#change({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
-    this.#saving.soon();
+    const { controls, moves } = this.state.memory;
+    const made = this.#page.history ? changes(controls, instruments.controls) : [];
+    this.dispatch({ kind: "moved", instruments, moves: this.#page.offered(made.reduce(withMove, moves).slice(-MOST_MOVES)) });
   }
 
-  #undo(): void {
-    const last = this.#memory.moves.at(-1);
-    if (!last) return;
-    this.#hint = false;
-    this.#paint.announce(`Undone: ${this.#bench.history?.text(last) ?? ""}`);
-    this.#remember(undo(this.#memory.controls, this.#memory.moves));
-  }
-
-  #reveal(): void {
-    if (this.#memory.prediction === null) return this.#bench.question?.insist();
-    this.#answers.judge.asked(true);
-    const controls = { ...this.#memory.controls, ...(stagingOf(this.#host)?.setting ?? {}) };
-    this.#remember({ revealed: true, controls });
-    const late = this.#bench.lateNames();
-    if (late.length) this.#paint.announce(`New among the instruments: ${late.join(", ")}.`);
-    const verdict = slot(this.#host, "verdict");
-    if (!this.#answers.ready) verdict.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
-    verdict.tabIndex = -1;
-    verdict.focus({ preventScroll: true });
-  }
-
-  /** Asks for a hint, once where the instruments stand, and not where what helps is said already. */
-  #askHint(button: Element): void {
-    if (this.#hint || button.getAttribute("aria-disabled") === "true") return;
-    this.#hint = true;
-    this.#remember({});
-  }
-
-  #check(form: HTMLFormElement): void {
-    const name = nameOf(form);
-    const checked = [...new Set([...this.#memory.checked, name])];
-    this.#remember({ checked, answers: { ...this.#memory.answers, [name]: readBlanks(form) } });
-  }
-
-  #reset(): void {
-    const before = this.#memory;
-    this.#saving.drop();
-    this.#ledger.reset(this.#name);
-    this.#startAgain();
-    // What was locked in before stays known: whoever has seen the answer does not predict it any more. So does what was reached.
-    const kept = askedAnew(before, this.#memory, (prediction) => this.#bench.question?.words(prediction) ?? "");
-    if (kept.earlier ?? kept.best ?? kept.argument) this.#remember(kept);
-    this.#paint.announce("The act starts again.");
-    if (this.#bench.question) this.#bench.question.focus();
-    else this.#bench.controls.querySelector<HTMLElement>("input:checked, input")?.focus();
-  }
-
-  #startAgain(): void {
-    this.#held = null;
-    this.#hint = false;
-    this.#moving = {};
-    this.#memory = this.#fresh(this.#controls.reset());
-    this.#bench.question?.clear();
+  /** Empties the page of what is the reader's, and the ledger where the act is `reset`. Returns the memory of an act that starts. */
+  #cleared(reset: boolean): Memory {
+    if (reset) this.#saving.drop();
+    if (reset) this.#record.ledger.reset(this.#name);
+    const instruments = this.#controls.reset();
+    this.#page.question?.clear();
     this.#around?.clear();
-    this.#apply();
-    this.#answers.refreshIfNeeded();
+    return freshMemory(instruments);
+  }
+
+  #stopLoading(): void {
+    this.#python.stopLoading();
+    this.dispatch({ kind: "halted" });
+    this.#page.paint.trouble("You stopped Python while it loaded. What you see stays as it was computed.");
   }
 
   // What the act remembers
 
-  /** The memory before the lock: nothing is predicted or answered, and the instruments are where they are. */
-  #fresh({ context, controls } = this.#controls.read()): Memory {
-    return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
-  }
-
-  /** What the ledger holds of this act. A prediction that is no answer any more is one of an earlier attempt. */
   #kept(): Memory | null {
-    if (this.#linked) return null;
-    const { memory = null, account = null } = this.#ledger.entry(this.#name) ?? {};
-    if (!memory || memory.prediction === null) return structuredClone(memory);
-    const said = account?.prediction ?? undefined;
-    const { question } = this.#bench;
-    if (question?.offers(memory.prediction, said)) return structuredClone(memory);
-    return askedAnew(memory, this.#fresh(this.#defaults), (prediction) => said ?? question?.words(prediction) ?? "");
+    return this.#record.kept(freshMemory(this.#defaults));
   }
 
   /** `mine`: this act was played or reset elsewhere, in another tab or by an import. */
   #ledgerChanged(mine: boolean): void {
-    slot(this.#host, "unsaved").hidden = this.#ledger.lasting;
+    slot(this.#host, "unsaved").hidden = this.#record.ledger.lasting;
     if (!mine) return;
     // What the reader did here is the newer.
     if (this.#saving.waiting) return this.#saving.now();
     const kept = this.#kept();
-    if (equal(kept ?? this.#fresh(), this.#memory)) return;
-    this.#paint.announce("This act changed in another tab.");
-    if (!kept) return this.#startAgain();
-    this.#memory = kept;
-    this.#apply();
-    this.#answers.refreshIfNeeded();
+    if (equal(kept ?? freshMemory(this.#controls.read()), this.state.memory)) return;
+    this.dispatch({ kind: "elsewhere", memory: kept ? this.#page.fit(kept) : this.#cleared(false), cleared: kept === null });
   }
 
-  #remember(change: Partial<Memory>): void {
-    this.#change(change);
-    this.#saving.now();
-  }
-
-  /** Shows a change, and asks for what follows from it; writing it down is the caller's. */
-  #change(change: Partial<Memory>): void {
-    this.#memory = { ...this.#memory, ...change };
-    // A reader who uses the act sees it, even if the observer has not reported that yet.
-    this.#answers.visible = true;
-    this.#apply();
-    this.#answers.refreshIfNeeded();
-  }
-
-  #save(): void {
-    if (!this.#linked) this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
-  }
-
-  /** Whether the state stands in the address, and not in the ledger. */
-  get #linked(): boolean {
-    return this.#host.dataset.linked !== undefined;
-  }
-
-  /** Adds to the ledger what Python has said since. */
+  /** The page shows the whole of the reader's state: what stands around it and the ledger are told. */
   #annotate(): void {
-    const { view } = this.#answers.results;
-    if (view) this.#around?.told(this.#state(), view);
+    const { view } = resultsOf(this.state);
+    if (view) this.#around?.told(this.state.at.state, view);
     if (this.#saving.waiting) this.#saving.now();
-    else if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
+    else this.#record.annotate(this.state);
   }
 
-  #account(results = this.#answers.results): Account {
-    // The page to which the act belongs; it may stand on others too.
-    return accountOf(this.#host, this.#host.dataset.home ?? "", this.#bench.question, this.#memory, results);
+  // What Python is asked
+
+  /** The reader has come to the act. */
+  #start(): void {
+    this.#python.start();
+    // If the remembered view cannot be shown, the computation that follows fails too, and says why.
+    void this.#recall()
+      .catch(() => undefined)
+      .then(() => this.dispatch({ kind: "started" }));
   }
 
-  get #stage(): Stage {
-    return stageOf(this.#memory, this.#bench.question !== null, this.#bench.reflections.names);
+  #showStatus(status: Status): void {
+    this.#page.status(status);
+    this.dispatch({ kind: "python", ready: status.phase === "ready" });
   }
 
-  #apply(): void {
-    this.#memory = this.#bench.show({ ...this.#memory, ...this.#controls.write(this.#memory) }, this.#held);
+  /** Shows what this tab showed last, where the reader's state is still that one: no need to wait for Python. */
+  async #recall(): Promise<void> {
+    const { rev, at, unread, computing } = this.state;
+    const last = unread || isShown(this.state) ? null : lastShown(this.#name, this.#dependsOn(at));
+    if (!last?.view || computing) return;
+    this.dispatch({ kind: "answered", rev, results: last });
+    await this.#draw(last.view, rev);
+    if (!stands(this.state, rev) || this.state.computing) return;
+    this.dispatch({ kind: "told", rev });
+    if (this.state.facts.around) this.#annotate();
   }
 
-  #state(): State {
-    const { context, controls, prediction, revealed, moves } = this.#memory;
-    return { context, controls: { ...controls, ...this.#moving }, prediction, revealed, held: this.#held, moves: moves.length, hint: this.#hint };
+  /**
+   * Follows a moving hand: one computation at a time, each of the state as it is then, each shown before the next begins.
+   * So frames are dropped while Python computes, and those that are shown come in order.
+   */
+  async #follow(): Promise<void> {
+    const late = !this.state.ready;
+    try {
+      do {
+        const { rev, at } = this.state;
+        const view = this.#living(await this.#python.compute(this.#name, this.#url, at.state, true));
+        if (!view) return;
+        this.dispatch({ kind: "framed", rev, of: at, view });
+        await this.#draw(view);
+      } while (leads(this.state));
+    } catch (error) {
+      // A lasting failure is reported by the computation that follows when the hand lets go.
+      if (!(error instanceof Error)) throw error;
+    } finally {
+      this.dispatch({ kind: "followed", late });
+    }
+  }
+
+  /** Asks for the whole view of a revision, then for verdict and feedback; the reader may move on at any of these moments. */
+  async #ask(rev: number, of: Wanted): Promise<void> {
+    const { state } = of;
+    this.#around?.moving();
+    try {
+      const view = this.#living(await this.#python.compute(this.#name, this.#url, state));
+      if (!view || rev !== this.state.rev) return;
+      const plays = this.state.plays && this.state.memory.revealed;
+      this.dispatch({ kind: "answered", rev, results: { view, verdict: null, feedback: new Map(), engine: this.#python.engine } });
+      await this.#draw(view, rev);
+      if (plays) this.#page.veil();
+      this.#amounts.note(state, view);
+      this.dispatch({ kind: "seen", state, view, mark: this.#markOf(view) });
+      if (this.state.memory.revealed) await this.#judge(rev, state);
+      for (const form of formsOf(this.#host)) if (stands(this.state, rev)) await this.#check(form, state);
+      if (!stands(this.state, rev)) return;
+      this.dispatch({ kind: "told", rev });
+      rememberShown(this.#name, this.#dependsOn(of), resultsOf(this.state));
+      this.#page.paint.trouble(null);
+      const { controls, moves } = this.state.memory;
+      this.dispatch({ kind: "completed", before: moves, moves: await this.#amounts.completed({ ...state, controls }, moves) });
+      this.#annotate();
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.#page.unveil();
+      void perhapsTooOld();
+      this.#page.paint.trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
+    } finally {
+      this.dispatch({ kind: "ended" });
+    }
+  }
+
+  async #judge(rev: number, state: State): Promise<void> {
+    const verdict = await this.#python.reveal(this.#name, this.#url, state);
+    if (!verdict || rev !== this.state.rev) return;
+    if (this.state.plays) {
+      this.dispatch({ kind: "staged" });
+      await this.#page.play();
+    }
+    // A reader who moved something while it played sees the verdict on the new state.
+    this.dispatch({ kind: "judged", rev, verdict });
+  }
+
+  async #check(form: HTMLFormElement, state: State): Promise<void> {
+    const name = nameOf(form);
+    const { checked, answers: { [name]: answers = {} } } = this.state.memory;
+    if (!checked.includes(name)) return;
+    const feedback = await this.#python.check(this.#name, this.#url, name, readBlanks(form), state);
+    if (feedback) this.dispatch({ kind: "fedback", name, answers, feedback, at: Date.now() });
+  }
+
+  /** What the act's Python says besides its views. */
+  async #tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
+    const asked = (): Promise<object | null> => this.#python.tell(this.#name, this.#url, what, texts, state);
+    if (what !== "hear") return asked();
+    this.dispatch({ kind: "hears" });
+    try {
+      return await asked();
+    } finally {
+      this.dispatch({ kind: "heard" });
+    }
+  }
+
+  /** Draws a view; of a revision it is a whole one. */
+  async #draw(view: View, rev?: number): Promise<void> {
+    try {
+      await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
+    } finally {
+      if (rev !== undefined) this.dispatch({ kind: "drawn", rev });
+    }
+  }
+
+  /** The present state as one with a score; null where it has none, or does not count. */
+  #markOf({ score, share, headline, ledger }: View): Mark | null {
+    if (score === null || !this.state.memory.revealed) return null;
+    return { at: Date.now(), score, ...(share === null ? {} : { share }), headline, controls: this.#record.controls(this.state), fields: ledger };
+  }
+
+  /** What the results for a state depend on besides it: the act's source and the Python that runs it. */
+  #dependsOn(wanted: Wanted): Basis {
+    return { ...wanted, program: this.#url, python: this.#host.dataset.python ?? "" };
+  }
+
+  /** What Python answered, or null once the act is gone. */
+  #living(view: View | null): View | null {
+    return this.#gone.signal.aborted ? null : view;
   }
 }

@@ -1,18 +1,15 @@
 // What the states between a reader's moves came to: computed afterwards, for a reader who moved faster than Python.
 import { equal } from "../equal";
 import type { State, View } from "../python/protocol";
-import type { Asking } from "./answers";
-import { missing, withAmount, type Amount } from "./moves";
+import { missing, withAmount, type Amount, type Move } from "./moves";
 
 export class Amounts {
-  readonly #act: Asking;
   /** The view of a state; null when nobody waits for it any more. */
   readonly #compute: (state: State) => Promise<View | null>;
   /** The numbers of states, as far as they were computed on this page. */
   readonly #known: { state: State; amount: Amount }[] = [];
 
-  constructor(act: Asking, compute: (state: State) => Promise<View | null>) {
-    this.#act = act;
+  constructor(compute: (state: State) => Promise<View | null>) {
     this.#compute = compute;
   }
 
@@ -24,30 +21,24 @@ export class Amounts {
     return amount;
   }
 
-  /** Fills in what is not known of the moves. */
-  async complete(): Promise<void> {
-    for (let next = this.#missing(); next; next = this.#missing()) {
+  /** The moves that led to a state, with what was not known of them. Newer ones are completed after their own view. */
+  async completed(state: State, moves: Move[]): Promise<Move[]> {
+    let filled = moves;
+    for (let next = missing(state.controls, filled); next; next = missing(state.controls, filled)) {
       const { index, side, controls } = next;
-      const state: State = { ...this.#act.state(), controls, moves: side === "after" ? index + 1 : index };
-      let amount = this.#of(state);
+      const between: State = { ...state, controls, moves: side === "after" ? index + 1 : index };
+      let amount = this.#of(between);
       if (!amount) {
-        const view = await this.#compute(state);
-        // Newer moves are completed after their own view.
-        if (!view) return;
-        amount = this.note(state, view);
-        if (!equal(this.#missing(), next)) continue;
+        const view = await this.#compute(between);
+        if (!view) break;
+        amount = this.note(between, view);
       }
-      this.#act.learn({ moves: withAmount(this.#act.memory().moves, index, side, amount) });
+      filled = withAmount(filled, index, side, amount);
     }
-    this.#act.moved();
+    return filled;
   }
 
   #of(state: State): Amount | undefined {
     return this.#known.find((one) => equal(one.state, state))?.amount;
-  }
-
-  #missing(): ReturnType<typeof missing> {
-    const { controls, moves } = this.#act.memory();
-    return missing(controls, moves);
   }
 }

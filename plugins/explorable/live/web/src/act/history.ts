@@ -9,15 +9,16 @@ export class MoveHistory {
   readonly #host: HTMLElement;
   readonly #place: HTMLElement;
 
-  constructor(host: HTMLElement, place: HTMLElement, undo: () => void, signal: AbortSignal) {
+  constructor(host: HTMLElement, place: HTMLElement, undo: (said: string) => void, signal: AbortSignal) {
     this.#host = host;
     this.#place = place;
     const button = find<HTMLButtonElement>(place, '[data-action="undo"]');
+    const list = slot(place, "move-list");
     button.addEventListener(
       "click",
       () => {
         holdInPlace(button, host);
-        undo();
+        undo(list.lastElementChild?.textContent ?? "");
       },
       { signal },
     );

@@ -1,14 +1,12 @@
 // What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
-import type { Results } from "./results";
 import { all, find, h, putChildren, setText, slot } from "../dom";
 import { showBelow } from "./focus";
 import { blanks } from "./reflections";
-import type { View } from "../python/protocol";
+import type { Feedback, Verdict, View } from "../python/protocol";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict, unbroken } from "./render";
+import type { Stale } from "./state";
 import { showChip, showTrouble, type Status } from "../python/status";
 
-/** A computation that takes longer than this dims what it will replace. */
-const STALE_MS = 250;
 /** What is dimmed then. */
 const ANSWER =
   ".il-headline__label, .il-headline__figure, .il-headline__flag, .il-chart, .il-failure-slot, .il-suggestions, .il-beside, .il-bench__tables, .il-reveal__verdict, .il-feedback";
@@ -26,7 +24,6 @@ export class Paint {
   #winning: boolean | null = null;
   /** Whether a goal was reached whose message the reader has not had before them: it waits until the hand rests. */
   #toShow = false;
-  #staleTimer = 0;
   #summaryTimer = 0;
   #status: Status | null = null;
 
@@ -38,7 +35,6 @@ export class Paint {
   }
 
   gone(): void {
-    clearTimeout(this.#staleTimer);
     clearTimeout(this.#summaryTimer);
   }
 
@@ -106,52 +102,29 @@ export class Paint {
     for (const name of Object.keys(tables)) if (!known.has(name)) command.before(h("div", { class: "il-extra-table", "data-table": name }));
   }
 
-  verdict({ verdict }: Results): void {
-    if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
+  verdict(verdict: Verdict): void {
+    putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
   }
 
   /** `right` names the reflections whose answers were right before. */
-  feedback(form: HTMLFormElement, results: Results, right: object = {}): void {
-    const feedback = results.feedback.get(form.dataset.reflection ?? "");
-    if (!feedback) return;
+  feedback(form: HTMLFormElement, feedback: Feedback, right: object = {}): void {
     const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
     putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen, Object.hasOwn(right, form.dataset.reflection ?? "")));
     // Whoever has just pressed Check looks for what it says.
     if (form.contains(document.activeElement)) showBelow(slot(form, "feedback"), this.#host);
   }
 
-  /** A new view is being computed: after a while what is shown fades, and says that it is of other settings, unless
-   * `baked` says that it is not out of date. `soon`: at once, because nobody can compute yet. */
-  stale(baked: () => boolean, late: () => void, soon: boolean): void {
-    const mark = (): void => {
-      this.#mark(baked() ? "baked" : "true");
-      late();
-    };
-    if (soon) mark();
-    else this.#staleTimer ||= window.setTimeout(mark, STALE_MS);
-  }
-
-  current(): void {
-    this.#mark(null);
-  }
-
-  /** Nobody computes any more: what is shown stays what it is. */
-  halted(baked: boolean): void {
-    this.#mark(baked ? null : "true");
-    if (!baked) setText(slot(this.#host, "wait"), NOT);
-  }
-
-  #mark(stale: "baked" | "true" | null): void {
-    clearTimeout(this.#staleTimer);
-    this.#staleTimer = 0;
-    if (stale) this.#host.dataset.stale = stale;
+  /** Whether what is shown is of other settings: it fades then, unless what matters is of these, and says so. */
+  mark(stale: Stale): void {
+    const fades = stale === "true" || stale === "halted";
+    if (stale) this.#host.dataset.stale = fades ? "true" : stale;
     else delete this.#host.dataset.stale;
     // What is dimmed is not to be read yet. The words are no part of it: they are spoken.
     for (const part of all(this.#host, ANSWER)) {
-      if (stale === "true") part.setAttribute("aria-busy", "true");
+      if (fades) part.setAttribute("aria-busy", "true");
       else part.removeAttribute("aria-busy");
     }
-    setText(slot(this.#host, "wait"), stale === "true" ? NOT_YET : "");
+    setText(slot(this.#host, "wait"), stale === "halted" ? NOT : fades ? NOT_YET : "");
     this.#chip();
   }
 

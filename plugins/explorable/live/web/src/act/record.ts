@@ -1,0 +1,65 @@
+// What the ledger has of an act: read when it comes, written when the reader has done something and when Python has answered.
+import { askedAnew, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { documentLedger } from "../ledger/ledger";
+import { accountOf } from "./account";
+import type { Instruments } from "./controls";
+import type { Page } from "./page";
+import { NO_RESULTS, type Results } from "./results";
+import { resultsOf, type ActState } from "./state";
+
+/** The memory before the lock: nothing is predicted or answered. */
+export function freshMemory({ context, controls }: Instruments): Memory {
+  return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
+}
+
+export class ActRecord {
+  readonly ledger = documentLedger();
+  readonly #host: HTMLElement;
+  readonly #name: string;
+  readonly #page: Page;
+
+  constructor(host: HTMLElement, name: string, page: Page) {
+    this.#host = host;
+    this.#name = name;
+    this.#page = page;
+  }
+
+  /** Whether the state stands in the address, and not in the ledger. */
+  get linked(): boolean {
+    return this.#host.dataset.linked !== undefined;
+  }
+
+  /** What the ledger holds of this act. A prediction that is no answer any more is one of an earlier attempt before `fresh`. */
+  kept(fresh: Memory): Memory | null {
+    if (this.linked) return null;
+    const { memory = null, account = null } = this.ledger.entry(this.#name) ?? {};
+    if (!memory || memory.prediction === null) return structuredClone(memory);
+    const said = account?.prediction ?? undefined;
+    const { question } = this.#page;
+    if (question?.offers(memory.prediction, said)) return structuredClone(memory);
+    return askedAnew(memory, fresh, (prediction) => said ?? question?.words(prediction) ?? "");
+  }
+
+  save(state: ActState): void {
+    if (!this.linked) this.ledger.write(this.#name, this.#stage(state), structuredClone(state.memory), this.#account(state));
+  }
+
+  /** Adds what Python has said since. */
+  annotate(state: ActState): void {
+    if (this.ledger.entry(this.#name)?.memory) this.ledger.annotate(this.#name, this.#stage(state), structuredClone(state.memory), this.#account(state));
+  }
+
+  /** The controls in words. */
+  controls(state: ActState): Account["controls"] {
+    return this.#account(state, NO_RESULTS).controls;
+  }
+
+  #account(state: ActState, results: Results = resultsOf(state)): Account {
+    // The page to which the act belongs; it may stand on others too.
+    return accountOf(this.#host, this.#host.dataset.home ?? "", this.#page.question, state.memory, results);
+  }
+
+  #stage({ memory }: ActState): Stage {
+    return stageOf(memory, this.#page.question !== null, this.#page.reflections.names);
+  }
+}
