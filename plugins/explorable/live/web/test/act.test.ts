@@ -25,6 +25,7 @@ afterEach(() => {
 const SLOTS = ["headline", "headline-label", "headline-value", "headline-unit", "headline-flag", "failure", "wait", "state", "trouble", "summary", "command", "announce", "unsaved", "stage"];
 const READER = `<div data-slot="reader"><textarea class="il-reader__box" disabled></textarea><button data-action="read" disabled></button><input type="file" disabled>
   <p class="il-problem"></p><ul class="il-reader__texts"></ul><div class="il-reader__said"></div><details class="il-reader__changes"></details></div>`;
+const RATE = `<input type="range" data-slider="rate" data-range='{"minimum":1,"maximum":9,"step":1,"integer":true,"scale":"linear","default":1,"unit":""}'>`;
 const choice = (batch: number): string => `<input type="radio" name="batch" data-value="${batch}" ${batch === 1 ? "checked" : ""}>`;
 
 interface Made {
@@ -42,7 +43,7 @@ function act(desk: boolean): Made {
   Object.assign(host.dataset, { name: "plan", actUrl: "https://example.org/plan.json", onlyContext: "node", linked: "" });
   host.innerHTML = `${SLOTS.map((name) => `<p data-slot="${name}"></p>`).join("")}<p class="il-command"></p><button data-action="stop"></button>
     <p data-slot="reset"><button data-action="reset"></button></p><section data-part="explore"><div class="il-bench__hand">
-    <fieldset data-slot="controls"><div data-choice="batch">${choice(1)}${choice(2)}</div></fieldset></div></section>${desk ? `<i data-desk></i>${READER}` : ""}`;
+    <fieldset data-slot="controls"><div data-choice="batch">${choice(1)}${choice(2)}</div>${RATE}</fieldset></div></section>${desk ? `<i data-desk></i>${READER}` : ""}`;
   part = mount(host);
   const batch = (value: number): void => {
     const radio = host.querySelector<HTMLInputElement>(`input[data-value="${value}"]`);
@@ -58,7 +59,7 @@ function act(desk: boolean): Made {
   return { host, part, batch, give, said: (slot) => host.querySelector(`[data-slot="${slot}"]`)?.textContent ?? "" };
 }
 
-const state: State = { context: "node", controls: { batch: 1 }, prediction: null, revealed: false, held: null, moves: 0, hint: false };
+const state: State = { context: "node", controls: { batch: 1, rate: 1 }, prediction: null, revealed: false, held: null, moves: 0, hint: false };
 const recalled = (): void => rememberShown("plan", { program: "https://example.org/plan.json", python: "", state, checked: [] }, { ...NO_RESULTS, view: view("1") });
 
 /** The worker answers what it holds: a view of the state that was asked about, or `text` as a problem. */
@@ -122,6 +123,25 @@ test("what is of another state stays out of date", async () => {
   await answered();
   expect(made.host.dataset.stale).toBeUndefined();
   expect(made.said("headline-value")).toBe("2");
+});
+
+test("a hand that moves writes nothing into the page but its own place, until the frame comes", async () => {
+  const made = act(false);
+  await started(made);
+  python.worker().ready();
+  await settle();
+  const slider = made.host.querySelector<HTMLInputElement>("input[data-slider]");
+  const written: Node[] = [];
+  const observer = new MutationObserver((records) => written.push(...records.map(({ target }) => target)));
+  observer.observe(made.host, { subtree: true, childList: true, attributes: true, characterData: true });
+  if (slider) slider.value = "4";
+  slider?.dispatchEvent(new Event("input", { bubbles: true }));
+  await settle();
+  expect(python.worker().last).toMatchObject({ kind: "compute", frame: true, state: { controls: { batch: 1, rate: 5 } } });
+  expect(new Set(written)).toEqual(new Set([slider]));
+  await answered();
+  expect(made.said("headline-value")).toBe("1");
+  observer.disconnect();
 });
 
 test("an act that is gone asks nothing any more", async () => {

@@ -55,7 +55,8 @@ class Act {
 
 const answered = (text: string, rev: number): Event => ({ kind: "answered", rev, results: { view: view(text), verdict: null, feedback: new Map(), engine: "" } });
 const opened: Event = { kind: "opened", unread: false };
-const visible: Event = { kind: "visible" };
+const visible: Event = { kind: "sighted", visible: true };
+const hidden: Event = { kind: "sighted", visible: false };
 const started: Event = { kind: "started" };
 const ready: Event = { kind: "python", ready: true };
 const slid = (batch: number): Event => ({ kind: "slid", controls: { batch } });
@@ -87,7 +88,7 @@ test("nobody computes for an act that is out of sight, or whose address nobody h
   const act = new Act(DESK, { kind: "opened", unread: true }, ready, visible, started);
   expect(act.asked).toEqual([]);
   expect(act.state.stale).toBe("true");
-  act.tell({ kind: "hidden" }, { kind: "read" }, started);
+  act.tell(hidden, { kind: "read" }, started);
   expect(act.asked).toEqual([]);
   expect(act.tell(visible, started).asked).toHaveLength(1);
 });
@@ -206,7 +207,7 @@ const anything = fc.oneof(
   fc.integer({ min: 1, max: 3 }).map((batch): Event => ({ kind: "moved", instruments: { context: "node", controls: { batch } }, moves: [] })),
   fc.integer({ min: 0, max: 12 }).map((rev): Event => answered(`${rev}`, rev)),
   fc.integer({ min: 0, max: 12 }).map((rev): Event => ({ kind: "told", rev })),
-  fc.constantFrom<Event>(visible, { kind: "hidden" }, ready, { kind: "python", ready: false }, started, { kind: "late" }, { kind: "read" }, { kind: "halted" }, { kind: "hinted" }, { kind: "retried" }, { kind: "locked", prediction: 3 }),
+  fc.constantFrom<Event>(visible, hidden, ready, { kind: "python", ready: false }, started, { kind: "late" }, { kind: "read" }, { kind: "halted" }, { kind: "hinted" }, { kind: "retried" }, { kind: "locked", prediction: 3 }),
 );
 
 test("whatever happens, a revision never falls, a late answer changes no page, and asks follow changes", () => {

@@ -103,12 +103,12 @@ class ActPart implements Part, Store {
   }
 
   onscreen(): void {
-    this.dispatch({ kind: "visible" });
+    this.dispatch({ kind: "sighted", visible: true });
     for (const chart of this.#charts) chart.prepare();
   }
 
   offscreen(): void {
-    this.dispatch({ kind: "hidden" });
+    this.dispatch({ kind: "sighted", visible: false });
   }
 
   gone(): void {

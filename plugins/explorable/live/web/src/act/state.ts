@@ -93,8 +93,8 @@ interface Events {
   elsewhere: { memory: Memory; cleared: boolean };
   opened: { unread: boolean };
   read: object;
-  visible: object;
-  hidden: object;
+  /** The act is in the reader's sight, or out of it. */
+  sighted: { visible: boolean };
   python: { ready: boolean };
   // What Python says
   framed: { rev: number; of: Wanted; view: View };
@@ -316,8 +316,7 @@ const STEPS: { [Kind in keyof Events]: (state: ActState, event: Events[Kind]) =>
     return [state.computing ? state : faded(state), state.visible ? [{ kind: "start" }] : []];
   },
 
-  visible: (state) => [{ ...state, visible: true }, [{ kind: "start" }]],
-  hidden: (state) => [{ ...state, visible: false }, []],
+  sighted: (state, { visible }) => [{ ...state, visible }, visible ? [{ kind: "start" }] : []],
   started: needed,
   python: (state, { ready }) => (ready && !state.computing ? needed({ ...state, ready }) : [{ ...state, ready }, []]),
 
