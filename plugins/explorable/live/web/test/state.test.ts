@@ -154,6 +154,28 @@ test("a hand that is back where it was asks again where a frame has taken the vi
   expect(new Act(PLAIN, opened, visible, ready).batch(1).effects).toEqual([{ kind: "start" }]);
 });
 
+test("a picture of the reader's state brightens while the rest of a late view is awaited", () => {
+  const act = new Act(PLAIN, opened, visible, slid(2));
+  expect(act.state.stale).toBe("true");
+  expect(act.tell(ready, framed(act, "2")).state.stale).toBe("baked");
+});
+
+test("the handle of a question is followed where Python is ready, and nothing waits for it", () => {
+  const dragged: Event = { kind: "held", held: 4, by: "drag" };
+  expect(new Act(PLAIN, opened, visible, dragged).kinds).toEqual(["start"]);
+  expect(new Act(PLAIN, opened, visible, ready, dragged).kinds).toEqual(["start", "frame"]);
+  expect(new Act(PLAIN, opened, visible, ready, { ...dragged, by: "typing" }).kinds).toEqual(["start", "ask"]);
+});
+
+test("tables of a view that still stands come after its picture, also where the reader has gone and come back", () => {
+  const act = new Act(PLAIN, opened, visible, ready).batch(2).answer("2").batch(3);
+  const rev = act.asked.at(-1) ?? 0;
+  act.tell(answered("3", rev)).batch(2).batch(3);
+  expect(act.state.page?.rest).toBe(false);
+  act.tell({ kind: "drawn", rev }, { kind: "told", rev });
+  expect([act.state.page?.rest, isShown(act.state)]).toEqual([true, false]);
+});
+
 test("what stands around an act gets a frame first", () => {
   expect(new Act(DESK, opened, visible, ready).answer("1").batch(2).kinds.slice(-3)).toEqual(["frame", "ask", "saveSoon"]);
 });

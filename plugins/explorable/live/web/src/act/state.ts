@@ -114,10 +114,12 @@ interface Events {
   told: { rev: number };
   /** What the moves came to. */
   completed: { before: readonly Move[]; moves: Move[] };
+  /** A whole view is not awaited any more, whatever became of it. */
   ended: object;
+  /** The act's Python is given texts, and has answered. */
   hears: object;
   heard: object;
-  /** Nothing was kept of the reader's state that could be shown again. */
+  /** What this tab showed last is on the page again, if anything could be. */
   started: object;
 }
 
