@@ -3,11 +3,11 @@
 import { Chart } from "../chart/chart";
 import { takeInHand } from "../chart/hands";
 import { handsOf } from "../chart/specs";
-import { all, containKeys, find, slot } from "../dom";
+import { all, find, slot } from "../dom";
 import type { Around } from "../desk/desk";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { MOST_MOVES, type Mark, type Memory } from "../ledger/entry";
+import { askedAnew, MOST_MOVES, type Mark, type Memory } from "../ledger/entry";
 import { ActProblem } from "../python/client";
 import { documentPython } from "../python/interpreter";
 import type { State, Tell, Value, View } from "../python/protocol";
@@ -15,7 +15,6 @@ import type { Status } from "../python/status";
 import { perhapsTooOld } from "../release";
 import { Amounts } from "./amounts";
 import { Controls, type Instruments } from "./controls";
-import { keepAtHand, keepFocusVisible } from "./focus";
 import { listen, takeUpDraft } from "./listen";
 import { changes, withMove } from "./moves";
 import { Page } from "./page";
@@ -42,7 +41,7 @@ class ActPart implements Part, Store {
   readonly #charts: Chart[];
   readonly #record: ActRecord;
   readonly #saving: Saving;
-  readonly #amounts = new Amounts(async (state) => this.#living(await this.#python.compute(this.#name, this.#url, state)));
+  readonly #amounts = new Amounts((state) => this.#compute(state));
   readonly #unsubscribe: (() => void)[];
   readonly #defaults: Instruments;
   /** What stands around the instruments; null for an act without, and until its code is there. */
@@ -71,7 +70,7 @@ class ActPart implements Part, Store {
       },
       signal,
     });
-    this.#record = new ActRecord(host, this.#name, this.#page);
+    this.#record = new ActRecord(this.#name, this.#page);
     this.#defaults = this.#controls.reset();
     const around = host.querySelector("[data-desk]") !== null;
     const facts = {
@@ -86,12 +85,13 @@ class ActPart implements Part, Store {
     const kept = this.#kept();
     if (kept) this.dispatch({ kind: "kept", memory: this.#page.fit(kept) });
     else this.#render();
-    const act = { host, page: this.#page, controls: this.#controls, store: this, cleared: (reset: boolean) => this.#cleared(reset), signal };
-    takeUpDraft(act);
+    takeUpDraft(this.#page);
     putBack();
 
-    this.#listen(signal);
-    listen(act);
+    const { bench } = this.#page;
+    bench.addEventListener("input", (event) => this.#slid(event), { signal });
+    bench.addEventListener("change", () => this.#moved(), { signal });
+    listen(this.#page, { reset: () => this.#reset(), stop: () => this.#stopLoading() });
     const { ledger } = this.#record;
     this.#unsubscribe = [
       this.#python.subscribe((status) => this.#showStatus(status)),
@@ -137,33 +137,15 @@ class ActPart implements Part, Store {
 
   #run(effect: Effect): void {
     switch (effect.kind) {
-      case "start":
-        return this.#start();
-      case "frame":
-        return void this.#follow();
-      case "ask":
-        return void this.#ask(effect.rev, effect.of);
-      case "save":
-        return this.#saving.now();
-      case "saveSoon":
-        return this.#saving.soon();
-      case "announce":
-        return this.#page.paint.announce(effect.text);
-      case "focus":
-        return this.#page.focus(effect.where);
-      case "seek":
-        return this.#page.seekVerdict();
+      case "start": return this.#start();
+      case "frame": return void this.#follow();
+      case "ask": return void this.#ask(effect.rev, effect.of);
+      case "save": return this.#saving.now();
+      case "saveSoon": return this.#saving.soon();
+      case "announce": return this.#page.paint.announce(effect.text);
+      case "focus": return this.#page.focus(effect.where);
+      case "seek": return this.#page.seekVerdict();
     }
-  }
-
-  #listen(signal: AbortSignal): void {
-    const { bench } = this.#page;
-    containKeys(this.#host, signal);
-    keepAtHand(this.#host, signal);
-    keepFocusVisible(find(this.#host, '[data-part="explore"]'), signal);
-    bench.addEventListener("input", (event) => this.#slid(event), { signal });
-    bench.addEventListener("change", () => this.#moved(), { signal });
-    find(this.#host, '[data-action="stop"]').addEventListener("click", () => this.#stopLoading(), { signal });
   }
 
   /** Fetches and makes what stands around the instruments. */
@@ -223,10 +205,19 @@ class ActPart implements Part, Store {
     this.dispatch({ kind: "moved", instruments, moves: this.#page.offered(made.reduce(withMove, moves).slice(-MOST_MOVES)) });
   }
 
-  /** Empties the page of what is the reader's, and the ledger where the act is `reset`. Returns the memory of an act that starts. */
-  #cleared(reset: boolean): Memory {
-    if (reset) this.#saving.drop();
-    if (reset) this.#record.ledger.reset(this.#name);
+  #reset(): void {
+    const before = this.state.memory;
+    this.#saving.drop();
+    this.#record.ledger.reset(this.#name);
+    const fresh = this.#cleared();
+    // What was locked in before stays known: whoever has seen the answer does not predict it any more. So does what was reached.
+    const kept = askedAnew(before, fresh, (prediction) => this.#page.question?.words(prediction) ?? "");
+    const keeps = Boolean(kept.earlier ?? kept.best ?? kept.argument);
+    this.dispatch({ kind: "reset", memory: keeps ? kept : fresh, keeps });
+  }
+
+  /** The memory of an act that starts, with a page that holds nothing of the reader's. */
+  #cleared(): Memory {
     const instruments = this.#controls.reset();
     this.#page.question?.clear();
     this.#around?.clear();
@@ -253,7 +244,7 @@ class ActPart implements Part, Store {
     if (this.#saving.waiting) return this.#saving.now();
     const kept = this.#kept();
     if (equal(kept ?? freshMemory(this.#controls.read()), this.state.memory)) return;
-    this.dispatch({ kind: "elsewhere", memory: kept ? this.#page.fit(kept) : this.#cleared(false), cleared: kept === null });
+    this.dispatch({ kind: "elsewhere", memory: kept ? this.#page.fit(kept) : this.#cleared(), cleared: kept === null });
   }
 
   /** The page shows the whole of the reader's state: what stands around it and the ledger are told. */
@@ -301,7 +292,7 @@ class ActPart implements Part, Store {
     try {
       do {
         const { rev, at } = this.state;
-        const view = this.#living(await this.#python.compute(this.#name, this.#url, at.state, true));
+        const view = await this.#compute(at.state, true);
         if (!view) return;
         this.dispatch({ kind: "framed", rev, of: at, view });
         await this.#draw(view);
@@ -319,7 +310,7 @@ class ActPart implements Part, Store {
     const { state } = of;
     this.#around?.moving();
     try {
-      const view = this.#living(await this.#python.compute(this.#name, this.#url, state));
+      const view = await this.#compute(state);
       if (!view || rev !== this.state.rev) return;
       const plays = this.state.plays && this.state.memory.revealed;
       this.dispatch({ kind: "answered", rev, results: { view, verdict: null, feedback: new Map(), engine: this.#python.engine } });
@@ -397,8 +388,9 @@ class ActPart implements Part, Store {
     return { ...wanted, program: this.#url, python: this.#host.dataset.python ?? "" };
   }
 
-  /** What Python answered, or null once the act is gone. */
-  #living(view: View | null): View | null {
+  /** The view of a state; null when another was asked for meanwhile, or once the act is gone. */
+  async #compute(state: State, frame = false): Promise<View | null> {
+    const view = await this.#python.compute(this.#name, this.#url, state, frame);
     return this.#gone.signal.aborted ? null : view;
   }
 }

@@ -44,12 +44,12 @@ export class Page {
   /** How the reveal is played; null where it only appears. */
   readonly staging: Staging | null;
   grips: readonly Grip[] = [];
-  readonly #parts: Parts;
+  readonly parts: Parts;
   #timer = 0;
 
   constructor(parts: Parts) {
     const { host, charts, store, signal } = parts;
-    this.#parts = parts;
+    this.parts = parts;
     this.paint = new Paint(host, () => store.dispatch({ kind: "retried" }));
     this.bench = slot(host, "controls") as HTMLFieldSetElement;
     this.adding = host.querySelector<HTMLFieldSetElement>('[data-slot="adding"]');
@@ -69,7 +69,7 @@ export class Page {
 
   /** Whether a hand may move this control now. */
   open(control: string): boolean {
-    return !this.bench.disabled && !waiting(this.#parts.host).has(control);
+    return !this.bench.disabled && !waiting(this.parts.host).has(control);
   }
 
   /** How those controls are called that come with the reveal. */
@@ -79,7 +79,7 @@ export class Page {
 
   /** What of a memory the page still offers, with the controls and the sentences set to it: the memory follows the page. */
   fit(memory: Memory): Memory {
-    return { ...memory, ...this.#parts.controls.write(memory), moves: this.offered(memory.moves), checked: this.reflections.show(memory) };
+    return { ...memory, ...this.parts.controls.write(memory), moves: this.offered(memory.moves), checked: this.reflections.show(memory) };
   }
 
   /** A list with a move that the act does not offer any more could not be undone, so it is dropped. */
@@ -104,7 +104,7 @@ export class Page {
   }
 
   focus(where: (Effect & { kind: "focus" })["where"]): void {
-    const { host, python } = this.#parts;
+    const { host, python } = this.parts;
     if (where === "question") {
       if (this.question) this.question.focus();
       else this.bench.querySelector<HTMLElement>("input:checked, input")?.focus();
@@ -121,14 +121,14 @@ export class Page {
 
   /** The sentence may have appeared out of sight: above the picture, or below what else stands under it. */
   seekVerdict(): void {
-    const { host } = this.#parts;
+    const { host } = this.parts;
     if (this.#revealsFirst) bringIntoView(find(host, '[data-part="reveal"]'));
     else showBelow(slot(host, "verdict"), host);
   }
 
   /** The view of a reveal that is played has come: what enters later is not shown yet. */
   veil(): void {
-    this.#parts.host.dataset.playing = "true";
+    this.parts.host.dataset.playing = "true";
     this.staging?.prepare();
   }
 
@@ -138,12 +138,12 @@ export class Page {
   }
 
   unveil(): void {
-    delete this.#parts.host.dataset.playing;
+    delete this.parts.host.dataset.playing;
     this.staging?.show();
   }
 
   #show(memory: Memory, was?: Memory): void {
-    const { host, controls } = this.#parts;
+    const { host, controls } = this.parts;
     const { prediction, revealed, context } = memory;
     if (was?.controls !== memory.controls || was.context !== context) controls.write(memory);
     const locked = this.question !== null && prediction === null;
@@ -172,7 +172,7 @@ export class Page {
 
   /** The prediction in the reader's hand, beside the chart in which it is dragged. */
   #showHeld(prediction: Value | null, held: number | null): void {
-    const place = this.#parts.host.querySelector<HTMLElement>('[data-slot="held"]');
+    const place = this.parts.host.querySelector<HTMLElement>('[data-slot="held"]');
     if (!place || !this.question) return;
     place.hidden = prediction !== null;
     const said = held === null ? (place.dataset.ask ?? "") : `Your prediction: ${this.question.words(held)}`;
@@ -187,7 +187,7 @@ export class Page {
     if (view && rest && (other || !was?.rest)) this.paint.rest(view);
     if (verdict && was?.verdict !== verdict) this.paint.verdict(verdict);
     if (was?.feedback === feedback) return;
-    for (const form of formsOf(this.#parts.host)) {
+    for (const form of formsOf(this.parts.host)) {
       const said = feedback.get(nameOf(form));
       if (said && was?.feedback.get(nameOf(form)) !== said) this.paint.feedback(form, said, before?.memory.right);
     }
@@ -195,23 +195,23 @@ export class Page {
 
   #fade(stale: ActState["stale"]): void {
     clearTimeout(this.#timer);
-    if (stale === "late") this.#timer = window.setTimeout(() => this.#parts.store.dispatch({ kind: "late" }), LATE_MS);
+    if (stale === "late") this.#timer = window.setTimeout(() => this.parts.store.dispatch({ kind: "late" }), LATE_MS);
     else this.paint.mark(stale);
     if (stale && stale !== "late") this.#tellWhoRuns();
   }
 
   #tellWhoRuns(): void {
-    const { python } = this.#parts;
+    const { python } = this.parts;
     this.paint.whoRuns(python.status, () => python.stopRunning());
   }
 
   /** Whether the sentence stands above the picture. */
   get #revealsFirst(): boolean {
-    return this.#parts.host.dataset.revealFirst !== undefined;
+    return this.parts.host.dataset.revealFirst !== undefined;
   }
 
   /** The controls that appear with the reveal. */
   get #late(): HTMLElement[] {
-    return all(this.#parts.host, "[data-after-reveal]");
+    return all(this.parts.host, "[data-after-reveal]");
   }
 }

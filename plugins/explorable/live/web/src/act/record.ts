@@ -14,19 +14,17 @@ export function freshMemory({ context, controls }: Instruments): Memory {
 
 export class ActRecord {
   readonly ledger = documentLedger();
-  readonly #host: HTMLElement;
   readonly #name: string;
   readonly #page: Page;
 
-  constructor(host: HTMLElement, name: string, page: Page) {
-    this.#host = host;
+  constructor(name: string, page: Page) {
     this.#name = name;
     this.#page = page;
   }
 
   /** Whether the state stands in the address, and not in the ledger. */
   get linked(): boolean {
-    return this.#host.dataset.linked !== undefined;
+    return this.#page.parts.host.dataset.linked !== undefined;
   }
 
   /** What the ledger holds of this act. A prediction that is no answer any more is one of an earlier attempt before `fresh`. */
@@ -55,8 +53,9 @@ export class ActRecord {
   }
 
   #account(state: ActState, results: Results = resultsOf(state)): Account {
+    const { question, parts: { host } } = this.#page;
     // The page to which the act belongs; it may stand on others too.
-    return accountOf(this.#host, this.#host.dataset.home ?? "", this.#page.question, state.memory, results);
+    return accountOf(host, host.dataset.home ?? "", question, state.memory, results);
   }
 
   #stage({ memory }: ActState): Stage {
