@@ -12,7 +12,7 @@ import ironlaw
 from book import cards, search_order, story
 from book.accounting import ACCOUNTINGS
 from book.commands import command
-from book.theme import app, search_later, search_words, social
+from book.theme import app, social
 from explorable.book import Apart, Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
@@ -80,6 +80,6 @@ BOOK = Book(
     scripts=HERE / "theme/scripts.toml",
     licenses=HERE / "theme/licenses",
     search=search_order.settings,
-    finish=(search_later.postpone, search_words.keep_apart, app.write, social.write),
+    finish=(app.write, social.write),
     without_script="The engine answers the same questions in a shell: <code>python -m ironlaw --help</code>.",
 )

@@ -53,6 +53,14 @@ def test_the_page_for_unknown_addresses_leads_on_from_any_depth(site: Path) -> N
     assert "There is no page at this address" in page
 
 
+@pytest.mark.parametrize("page", ["404.html", "index.html", "chapter/two/index.html"])
+def test_the_search_runs_in_the_books_worker_that_loads_materials(site: Path, page: str) -> None:
+    [worker, file] = re.findall(r'"search": "([^"#]*)#([^"]*)"', (site / page).read_text())[0]
+    found = site / worker.removeprefix("/some/project/") if page == "404.html" else (site / page).parent / worker
+    assert found.name == "words.js"
+    assert found.with_name(file).is_file()
+
+
 def test_the_sitemap_lists_the_pages_under_the_sub_path(site: Path) -> None:
     listed = re.findall(r"<loc>(.*)</loc>", (site / "sitemap.xml").read_text())
     assert listed == [ADDRESS, f"{ADDRESS}chapter/two/"]

@@ -13,7 +13,26 @@ export const SEARCH_INDEX = /\/search_index\.json$/;
 const SPOILERS = ["lab/instructor/", "lab/act1-notes/"];
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function searchTests({ once }) {
+export function searchTests({ everywhere, once }) {
+  everywhere("search: the index is fetched when the search is opened, and in a page to which a search or its link has led", async ({ browser, server }) => {
+    const fetched = () => server.log().filter(({ path }) => SEARCH_INDEX.test(path)).length;
+    await browser.open(`${server.base}chapter/why/`);
+    await browser.waitFor(() => "location$" in window);
+    assert.equal(fetched(), 0);
+    await browser.eval((address) => document.querySelector("article")?.append(Object.assign(document.createElement("a"), { href: address, id: "led" })), `${server.base}chapter/precision/?h=loss+scale`);
+    await browser.eval(() => document.getElementById("led")?.click());
+    await browser.waitFor(() => document.querySelectorAll("article mark").length > 1);
+    assert.equal(fetched(), 1);
+
+    server.clear();
+    await browser.open(server.base);
+    await browser.waitFor(() => "location$" in window);
+    assert.equal(fetched(), 0);
+    await browser.eval(() => /** @type {HTMLElement} */ (document.querySelector("[data-md-toggle=search]")).click());
+    await browser.waitFor(() => /start searching/i.test(document.querySelector(".md-search-result__meta")?.textContent ?? ""));
+    assert.equal(fetched(), 1);
+  });
+
   once("search: what readers look for is among the first three pages, and no page gives an act's answer away", async ({ browser, server }) => {
     assert.ok(Object.keys(WANTED).length >= 30);
     await browser.open(server.base);
