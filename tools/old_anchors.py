@@ -1,77 +1,77 @@
-"""Write the anchors that the pages of a commit had, of headings and of numbered things: `tests/docs/old_anchors.json`.
+"""Write the addresses that a built site had, of pages, places in them, and downloads: `tests/docs/old_anchors.json`.
 
-    python -m tools.old_anchors COMMIT
+    python -m tools.old_anchors SITE COMMIT
 
-Readers have links to them. Tests ask that each still leads somewhere. A page's title is left out: it is the
-top of the page, where an anchor that is not there leads too.
+Readers have links to them. Tests ask that each still leads somewhere. A page's title is left out: it is the top of the
+page, where an anchor that is not there leads too. So are places to which only a page's own links lead, as references.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-from markdown.extensions.toc import slugify, unique
-
-from explorable.shared.scan import scan
+from urllib.parse import urljoin
 
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "tests/docs/old_anchors.json"
-PREFIXES = {"figure": "fig", "table": "tab", "equation": "eq"}
-_HEADING = re.compile(r"#{2,6} +(.+?)(?: +\{[^}]*?#([\w.-]+)[^}]*\})? *#*")
-_MARKUP = re.compile(r"[`*]|\{[\w-]+\} |\[([^]]*)\]\([^)]*\)")
+_ARTICLE = re.compile(r"<article.*?</article>", re.DOTALL)
+_DRAWING = re.compile(r"<svg.*?</svg>", re.DOTALL)
+_PLACE = re.compile(
+    r'<(?:h[2-6]|figure|div|tr|live-act)\s(?:[^>]*\s)?id="(?!act-[\w-]+-(?:title|predict|reveal|explore|reflect|moves)")([^"]+)"'
+)
+"""Headings, what has a number, claims, acts; not the headings within an act."""
+_LINK = re.compile(r'<a\s(?:[^>]*\s)?href="([^"#]+\.(?!html)\w+)"')
+_START = re.compile(r".*#(?:[a-z_]+\.)*|.*/")
+"""A page and the module of an object in it, or the folder of a file."""
+_WIDTH = 180
+_SITE = "https://site/"
 
 
-def anchors(text: str) -> Iterator[str]:
-    """The anchors of a page's Markdown, in its order; those that only a build knows are left out."""
-    used: set[str] = set()
-    page = scan(text)
-    blocks = {block.line: block for block in page.blocks if block.name in PREFIXES}
-    for number, line in enumerate(page.prose, 1):
-        if heading := _HEADING.fullmatch(line):
-            title = _MARKUP.sub(r"\1", heading[1])
-            # A number in a heading is known to the build alone.
-            if heading[2] or "`{" not in heading[1]:
-                yield heading[2] or unique(slugify(title, "-"), used)
-        elif block := blocks.get(number):
-            yield f"{PREFIXES[block.name]}-{block.argument}"
+def addresses(site: Path) -> Iterator[str]:
+    """Of each page with `#`, of the places in its text, and of the files it links to; from the site's root."""
+    for file in sorted(site.rglob("index.html")):
+        page = file.relative_to(site).as_posix().removesuffix("index.html")
+        html = file.read_text("utf-8")
+        yield f"{page}#"
+        yield from (
+            f"{page}#{place}"
+            for article in _ARTICLE.findall(html)
+            for place in _PLACE.findall(_DRAWING.sub("", article))
+        )
+        linked = (urljoin(_SITE + page, link) for link in _LINK.findall(html))
+        yield from (link.removeprefix(_SITE) for link in linked if link.startswith(_SITE))
 
 
-def pages(commit: str) -> dict[str, list[str]]:
-    """Page, as its address -> its anchors.
-
-    Raises:
-        subprocess.CalledProcessError: there is no such commit.
-    """
-    found = {}
-    for path in _git("ls-tree", "-r", "--name-only", commit, "docs").splitlines():
-        # What lies beside an act is a part of its page.
-        if path.endswith(".md") and not path.startswith("docs/acts/"):
-            address = re.sub(r"(^|/)index$", r"\1", path.removeprefix("docs/").removesuffix(".md"))
-            address += "/" if address and not address.endswith("/") else ""
-            found[address] = list(dict.fromkeys(anchors(_git("show", f"{commit}:{path}"))))
-    return found
+def written(commit: str, found: Iterable[str]) -> str:
+    """The list as JSON: how addresses begin -> how they go on, many in a line."""
+    starts: dict[str, list[str]] = {}
+    for address in dict.fromkeys(found):
+        start = match[0] if (match := _START.match(address)) else ""
+        starts.setdefault(start, []).extend(filter(None, [address.removeprefix(start)]))
+    lines = []
+    for start, ends in sorted(starts.items()):
+        texts = textwrap.wrap(" ".join(ends), _WIDTH, break_on_hyphens=False, break_long_words=False)
+        lines.append(f"  {json.dumps(start)}: [" + ",\n   ".join(map(json.dumps, texts)) + "]")
+    return f'{{\n "commit": {json.dumps(commit)},\n "addresses": {{\n' + ",\n".join(lines) + "\n }\n}\n"
 
 
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def read(text: str) -> list[str]:
+    """The addresses of a list."""
+    starts: dict[str, list[str]] = json.loads(text)["addresses"]
+    ends = {start: " ".join(lines).split() for start, lines in starts.items()}
+    return [start + end for start in ends for end in [*([""] if start.endswith("#") else []), *ends[start]]]
 
 
 def main(arguments: list[str]) -> int:
-    """Write the list; 2 for a commit that is not there."""
-    if len(arguments) != 1:
-        print("old_anchors: give one commit", file=sys.stderr)
+    """Write the list; 2 for a folder that holds no site."""
+    if len(arguments) != 2 or not Path(arguments[0], "index.html").is_file():
+        print("old_anchors: give the folder of a built site, and its commit", file=sys.stderr)
         return 2
-    try:
-        found = pages(arguments[0])
-    except subprocess.CalledProcessError as error:
-        print(f"old_anchors: {error.stderr.strip().splitlines()[0]}", file=sys.stderr)
-        return 2
-    LIST.write_text(json.dumps({"commit": arguments[0], "pages": found}, indent=1) + "\n", encoding="utf-8")
+    LIST.write_text(written(arguments[1], addresses(Path(arguments[0]))), encoding="utf-8")
     return 0
 
 

@@ -1,10 +1,7 @@
 // The claims page: folds, the filter by keyboard, its address, links that reach a claim whatever is hidden.
 // @ts-check
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { WAIT_MS } from "../harness/browser.mjs";
-import { REPOSITORY } from "../harness/site.mjs";
 
 const CLAIMS = "claims/";
 /** A claim in the middle of a long section. */
@@ -136,12 +133,6 @@ export function claimTests({ once }) {
   });
 
   once("moved pages: an old address leads to the page and the section that have its text now", async ({ browser, server }) => {
-    /** @type {Record<string, string[]>} */
-    const pages = JSON.parse(readFileSync(join(REPOSITORY, "tests", "docs", "old_anchors.json"), "utf8")).pages;
-    for (const [page, anchors] of Object.entries(pages)) {
-      const html = await (await fetch(server.base + page)).text();
-      assert.deepEqual(anchors.filter((anchor) => !html.includes(`id="${anchor}"`)), [], `anchors of ${page} are lost`);
-    }
     for (const [old, now] of [
       ["chapter/pipeline/", "chapter/bottlenecks/"],
       ["chapter/pipeline/#checkpoint-files", "chapter/scaling/#checkpoint-files"],
