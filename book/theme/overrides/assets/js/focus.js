@@ -1,5 +1,4 @@
-// Makes those boxes that scroll sideways reachable by keyboard, and no others; the copy buttons are no landmarks. In a narrow
-// window, menu and search open by keyboard.
+// By keyboard: boxes that scroll sideways, and a narrow window's menu and search. Copy buttons are no landmarks.
 const SCROLLING = "pre > code:not(live-snippet *), .md-typeset__scrollwrap, div.arithmatex";
 
 const sizes = new ResizeObserver((entries) => {
@@ -27,7 +26,7 @@ document$.subscribe(() => {
   demoteButtons();
 });
 
-// Material's icons of menu and search are labels of two hidden check boxes, and only a pointer reaches them. Its own script presses a label on Enter.
+// Material's icons are labels of hidden check boxes, which only a pointer reaches. Its script presses a label on Enter.
 for (const [name, ariaLabel, inside] of [["drawer", "Menu", ".md-sidebar--primary"], ["search", "Search", ".md-search__form"]]) {
   const shown = document.getElementById(`__${name}`);
   const icon = document.querySelector(`.md-header__button[for="__${name}"]`);
@@ -43,7 +42,7 @@ for (const [name, ariaLabel, inside] of [["drawer", "Menu", ".md-sidebar--primar
       event.preventDefault();
       icon.click();
     } else if (event.key === "Escape" && shown.checked) {
-      // Material's own handler, which comes after this, shuts the search and takes its focus.
+      // After Material's handler, which shuts the search.
       setTimeout(() => {
         if (shown.checked) shown.click();
         icon.focus();
@@ -51,13 +50,13 @@ for (const [name, ariaLabel, inside] of [["drawer", "Menu", ".md-sidebar--primar
     }
   };
   addEventListener("keydown", pressed, true);
-  // Whoever leaves the menu by Tab is in the page, which must not lie under its shade.
+  // Tab leads out of the menu into the page.
   addEventListener("focusin", ({ target }) => {
     if (name === "drawer" && shown.checked && !target.closest(inside)) shown.click();
   });
 }
 
-// Its shortcuts for the search put the focus into the box, which takes none while it is shut.
+// Its shortcuts focus the search, which takes none while shut.
 keyboard$.subscribe(({ mode, type }) => {
   const search = document.getElementById("__search");
   if (mode === "global" && ["f", "s", "/"].includes(type) && !search.checked) search.click();
