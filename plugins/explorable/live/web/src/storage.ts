@@ -51,19 +51,12 @@ export function fingerprint(text: string): string {
 const PROBE = "explorable/probe";
 
 /** The area, if it can be read: a full one holds what was kept before. */
-const readable = (area: () => Storage): Storage | null =>
-  attempt(() => {
-    const storage = area();
-    storage.getItem(PROBE);
-    return storage;
-  }) ?? null;
+function readable(area: () => Storage): Storage | null {
+  const storage = attempt(area);
+  return storage && attempt(() => storage.getItem(PROBE)) !== undefined ? storage : null;
+}
 
-const writable = (storage: Storage): boolean =>
-  attempt(() => {
-    storage.setItem(PROBE, "1");
-    storage.removeItem(PROBE);
-    return true;
-  }) ?? false;
+const writable = (storage: Storage): boolean => attempt(() => [storage.setItem(PROBE, "1"), storage.removeItem(PROBE)]) !== undefined;
 
 export function attempt<T>(action: () => T): T | undefined {
   try {

@@ -46,7 +46,7 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<(acts: ReadonlySet<string>, elsewhere: boolean) => void>();
   #database: Database | null = null;
-  /** Acts whose last change outlives the page nowhere. */
+  /** Acts whose last change found no room in a journal. */
   readonly #unkept = new Set<string>();
   #damaged = 0;
 
@@ -59,9 +59,9 @@ export class Ledger {
     this.ready = Promise.race([opened, new Promise<void>((late) => setTimeout(late, PATIENCE_MS))]);
   }
 
-  /** False where something that the reader did, or may do now, does not outlive the page. */
+  /** False where something that the reader did or may do now does not outlive the page. */
   get lasting(): boolean {
-    return this.#unkept.size === 0 && (this.#database !== null || this.#storage.lasting);
+    return this.#database !== null || (this.#storage.lasting && !this.#unkept.size);
   }
 
   /** Records that could not be read and are left out. */
@@ -177,7 +177,7 @@ export class Ledger {
   /** Keeps what the schema allows, because only that could be read again. */
   #put(given: readonly Entry[], elsewhere: boolean): void {
     const entries = given.flatMap((one) => keptEntry(one) ?? []);
-    if (entries.length < given.length) console.error("explorable: what an act wanted to keep is not what a ledger can hold.");
+    if (entries.length < given.length) console.error("explorable: a ledger cannot hold what an act wanted to keep.");
     for (const entry of entries) {
       this.#entries.set(entry.act, entry);
       this.#write(entry);
@@ -191,10 +191,7 @@ export class Ledger {
     if (!this.#database) return false;
     try {
       const stands = await this.#database.put(entry);
-      if (equal(this.#entries.get(entry.act), entry)) {
-        this.#storage.remove(this.#key(entry.act));
-        if (this.#unkept.delete(entry.act)) this.#tell([entry.act], false);
-      }
+      if (this.#entries.get(entry.act) === entry) this.#storage.remove(this.#key(entry.act));
       if (stands !== entry) this.#adopt([stands]);
       return true;
     } catch {
@@ -222,9 +219,9 @@ export class Ledger {
   }
 
   #write(entry: Entry): boolean {
-    const written = this.#storage.write(this.#key(entry.act), entry);
-    if (written) this.#unkept.delete(entry.act);
-    else this.#unkept.add(entry.act);
+    const { act } = entry;
+    const written = this.#storage.write(this.#key(act), entry);
+    this.#unkept[written ? "delete" : "add"](act);
     return written;
   }
 
