@@ -7,12 +7,10 @@ All that they show is computed here. The extension `explorable.prepared` then gi
 from __future__ import annotations
 
 import posixpath
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
 from markdown import Markdown
 
 from explorable import prepared
@@ -21,15 +19,14 @@ from explorable.config import Configuration, Heading
 from explorable.finish import publish
 from explorable.manifest import CACHE, FILE, Manifest, PageFacts, Prepared, PreparedPage
 from explorable.measured import wrong
-from explorable.shared import intake, yaml_text
+from explorable.shared import intake
 from explorable.shared.cache import write_atomically
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.locate import source_path
+from explorable.shared.scan import scan
 from explorable.site import Offer, Page
 
 FILES = f"{CACHE}/files"
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
-_HEADING = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
 
 
 def prepare(config: Configuration) -> int:
@@ -51,7 +48,7 @@ def prepare(config: Configuration) -> int:
         build.number([pages[one.source] for one in config.headings if one.source in pages])
         known = build.site.located.known
         names = known.fences, known.blocks, known.roles
-        chosen = [page for page in pages.values() if prepared.holds(page.written, *names)]
+        chosen = [page for page in pages.values() if prepared.holds(scan(page.written), *names)]
         converter = _converter(config, offers)
         release = {name: value for offer in offers for name, value in offer.extra.items()}
         converted = {page.source: _converted(page, build, converter, config, release) for page in chosen}
@@ -86,7 +83,7 @@ def _pages(config: Configuration, build: Build) -> dict[str, Page]:
         written = path.read_text(encoding="utf-8-sig")
         url = _address(source, folders=config.folders)
         report = wrong.form_of(config.extra, posixpath.join(config.text("site_url"), url))
-        found[source] = Page(source, path, url, written, _title(written), report)
+        found[source] = Page(source, path, url, written, scan(written).title, report)
     return found
 
 
@@ -103,16 +100,6 @@ def _file(url: str) -> str:
     return f"{url}index.html" if url[-1:] in ("", "/") else url
 
 
-def _title(written: str) -> str:
-    """The title that the front matter has. What is wrong with it is said where the page is checked."""
-    found = _FRONT_MATTER.match(written)
-    try:
-        meta = yaml_text.load(found[1]) if found else {}
-    except yaml.YAMLError:
-        return ""
-    return str(meta.get("title") or "") if isinstance(meta, dict) else ""
-
-
 def _converter(config: Configuration, offers: Sequence[Offer]) -> Markdown:
     given = {name: dict(options) for name, options in config.extensions.items() if name != prepared.NAME}
     try:
@@ -124,7 +111,8 @@ def _converter(config: Configuration, offers: Sequence[Offer]) -> Markdown:
 def _converted(
     page: Page, build: Build, converter: Markdown, config: Configuration, extra: Mapping[str, Any]
 ) -> PreparedPage:
-    text = _FRONT_MATTER.sub("", page.written, count=1).lstrip("\n")
+    read = scan(page.written)
+    text = "\n".join(read.lines[read.body :]).lstrip("\n")
     markdown, _ = build.enter(page, text)
     converter.reset()
     html = converter.convert(markdown)
@@ -137,8 +125,7 @@ def _manifest(config: Configuration, build: Build, pages: Mapping[str, Page], ma
     facts = {}
     for page in pages.values():
         heading = headings.get(page.source, Heading(page.source, "", ""))
-        first = _HEADING.search(page.written)
-        title = heading.title or page.title or (first[1] if first else "")
+        title = heading.title or page.title or scan(page.written).heading
         facts[_file(page.url)] = PageFacts(source_path(page.path or page.source, config.root), title, heading.section)
     return build.completed(
         Manifest(

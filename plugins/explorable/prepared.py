@@ -19,7 +19,7 @@ from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
 from explorable.manifest import FILE, Manifest, Prepared, PreparedPage, read
-from explorable.shared.scan import scan
+from explorable.shared.scan import Scan, scan
 from explorable.shared.sums import digest
 
 NAME = "explorable.prepared"
@@ -28,9 +28,8 @@ _read: dict[tuple[Path, int], Manifest] = {}
 """The manifest by its file and the time of its last change."""
 
 
-def holds(text: str, fences: Collection[str], blocks: Collection[str], roles: Collection[str]) -> bool:
+def holds(page: Scan, fences: Collection[str], blocks: Collection[str], roles: Collection[str]) -> bool:
     """Whether a page holds one of these constructs."""
-    page = scan(text)
     return (
         any(fence.language in fences for fence in page.fences)
         or any(block.barred and block.name in blocks for block in page.blocks)
@@ -68,7 +67,7 @@ class _Taken(Preprocessor):
         page, text = str(context.page.path), "\n".join(lines)
         made = _prepared(file, page)
         self.page = made.pages.get(page)
-        if self.page is None and holds(text, made.fences, made.blocks, made.roles):
+        if self.page is None and holds(scan(text, whole=False), made.fences, made.blocks, made.roles):
             raise ValueError(f"{page}: the page was not prepared; {_AGAIN}")
         if self.page is None:
             return lines

@@ -13,9 +13,7 @@ from markdown.util import AtomicString
 from explorable.shared.scan import scan
 
 WORDS_PER_MINUTE = 200
-_TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
-_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_CODE = re.compile(r"`[^`]*`|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+_FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 _ASIDE = re.compile(r"^(?:\[\^[\w-]+\]:|\s*\|).*$", re.MULTILINE)
 """A footnote, or a row of a table."""
 _UNSEEN = re.compile(r"(?<=\])\([^)\s]*\)|\{ ?[#.:][^}\n]*\}|</?[a-z][^>\n]*>")
@@ -42,7 +40,7 @@ class Chapter:
 
 def words(markdown: str) -> int:
     """How many words of prose a reader sees, without programs, formulas, inline expressions, tables and footnotes."""
-    text = _CODE.sub(" ", _ASIDE.sub("", scan(_FRONT.sub("", markdown)).text))
+    text = _FORMULA.sub(" ", _ASIDE.sub("", scan(markdown).without_code(lambda _: " ")))
     return len(_WORD.findall(_UNSEEN.sub("", text)))
 
 
@@ -59,8 +57,7 @@ def chapters(pages: Sequence[tuple[str, str]]) -> list[Chapter]:
     """
     found = []
     for number, (page, markdown) in enumerate(pages, 1):
-        title = _TITLE.search(markdown)
-        found.append(Chapter(number, page, title[1] if title else page, minutes(markdown)))
+        found.append(Chapter(number, page, scan(markdown).heading or page, minutes(markdown)))
     return found
 
 

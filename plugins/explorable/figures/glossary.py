@@ -11,13 +11,15 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
+from explorable.shared.scan import scan
+
 _ENTRY = re.compile(r"^(?P<term>[^\s:*#|].*)\n(?:\n)?:   (?P<definition>.+(?:\n    .+)*)", re.MULTILINE)
 _MARKUP = re.compile(r"`\{[^`]*`|[*_`$\\]|\[([^\]]*)\]\([^)]*\)|\{[^}]*\}")
 
 
 def definitions(markdown: str) -> dict[str, str]:
     """Term -> definition in plain words, of a page with a definition list."""
-    return {found["term"].strip(): _plain(found["definition"]) for found in _ENTRY.finditer(markdown)}
+    return {found["term"].strip(): _plain(found["definition"]) for found in _ENTRY.finditer(scan(markdown).text)}
 
 
 def abbreviations(terms: Mapping[str, str]) -> list[str]:

@@ -24,6 +24,7 @@ from explorable.measured.values.computed import Computed
 from explorable.measured.values.recorded import load
 from explorable.shared.cache import Cache
 from explorable.shared.log import logger
+from explorable.shared.scan import scan
 from explorable.site import Asset, Offer, Page, Part, Site
 
 log = logger("measured")
@@ -168,5 +169,5 @@ def _documented_modules(pages: Sequence[Page], folder: str) -> dict[str, str]:
         module: page.source
         for page in pages
         if page.source.startswith(f"{folder.rstrip('/')}/")
-        for module in _DOCUMENTED.findall(page.written)
+        for module in _DOCUMENTED.findall(scan(page.written).text)
     }

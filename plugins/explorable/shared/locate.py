@@ -75,7 +75,7 @@ def stamp(lines: list[str], known: Constructs, first_line: int = 1) -> list[str]
     A fence carries the stamp at the start of its code, a block at the end of its argument, an inline construct behind
     its braces. Code fences in other languages are left as they are.
     """
-    page, shift = scan("\n".join(lines)), first_line - 1
+    page, shift = scan("\n".join(lines), whole=False), first_line - 1
     stamped = [
         _ROLE.sub(partial(_marked, _mark(_INLINE, number), known.roles), line) if seen else line
         for number, (line, seen) in enumerate(zip(lines, page.prose, strict=False), first_line)
@@ -164,13 +164,13 @@ def source_path(path: Path | str, root: Path) -> str:
 
 
 def line_of_link(path: Path, link: str) -> int | None:
-    """The first line of a file on which a link stands: in brackets, as a definition, or as an attribute."""
+    """The first line of a page on which a link stands: in brackets, as a definition, or as an attribute."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        prose = scan(path.read_text(encoding="utf-8")).prose
     except (OSError, ValueError):
         return None
     written = re.compile(rf"""[(<"':\s]{re.escape(link)}(?:[)>"'\s]|$)""")
-    return next((number for number, line in enumerate(lines, 1) if written.search(line)), None)
+    return next((number for number, line in enumerate(prose, 1) if written.search(line)), None)
 
 
 class _Stamper(Preprocessor):

@@ -1,20 +1,29 @@
-"""What a page's Markdown consists of, for all parts: its fences, blocks, roles and includes, and the text around them.
+"""What a page's Markdown consists of, for all parts: nothing else looks for these in a page's source.
 
-Nothing is rendered. Lines are counted from 1 and keep their numbers, so that messages can name them.
+Front matter, headings, fences, blocks, code spans, roles, links and includes, and the text around them. Nothing is
+rendered. Lines are counted from 1 and keep their numbers, so that messages can name them: Python-Markdown's own parser
+has no lines, and one of CommonMark knows neither the blocks nor what a page indents.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+
+import yaml
+
+from explorable.shared import yaml_text
 
 _FENCE = re.compile(r"(?P<prefix>[> \t]*)(?P<signs>`{3,}|~{3,})(?P<info>[^`]*)$")
 _LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
 _OPTION = re.compile(r"([\w-]+)=([\"'])(.*?)\2")
 _BLOCK = re.compile(r"[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
-_ROLE = re.compile(r"(?<!`)`\{(?P<name>[\w-]+)\}(?P<text>[^`]*)`(?!`)")
+_HEADING = re.compile(r"(?P<signs>#{1,6})[ \t]+(?P<text>.+?)(?:[ ]+\{:?(?P<attributes>[^{}]*)\})?[ ]*#*[ ]*")
+_ANCHOR = re.compile(r"(?:^|\s)#([\w.-]+)")
+_ROLE = re.compile(r"\{(?P<name>[\w-]+)\}(?P<text>.*)", re.DOTALL)
+_LINK = re.compile(r"\]\(<?(?P<target>[^)\s>]+)>?(?:\s[^)]*)?\)")
 # As `pymdownx.snippets` reads them: a file in quotes behind a mark, or files in lines of their own between two marks.
 _MARK = r"-+8<-+"
 _INCLUDED = re.compile(
@@ -29,7 +38,9 @@ _LONGEST_TARGET = 1000
 _SECTION = re.compile(
     rf"(?<!;)(?!(?<=-)-)(;*){_MARK}[ \t]+\[[ \t]*(start|end)[ \t]*:[ \t]*([a-z][-_0-9a-z]*)[ \t]*\]", re.IGNORECASE
 )
-_SPAN_OR_COMMENT = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|(?P<comment><!--)")
+_IN_PARAGRAPH = r"(?:(?!\n[> \t]*\n).)"
+_SPAN = re.compile(rf"(?<![\\`])(?P<ticks>`+)(?!`)(?P<code>{_IN_PARAGRAPH}+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
+_SPAN_OR_COMMENT = re.compile(rf"{_SPAN.pattern}|(?P<comment><!--)")
 
 
 @dataclass(frozen=True)
@@ -87,12 +98,43 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A heading, by signs `#` at the start of a line: its text as it is written, and the anchor it is given."""
+
+    line: int
+    level: int
+    text: str
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Code within a paragraph: what stands between its backticks, and its place in the prose."""
+
+    line: int
+    ticks: str
+    code: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Role:
-    """A code span with a name in braces at its start, and the rest of it."""
+    """A code span with a name in braces at its start, the rest of it, and its place in the prose."""
 
     line: int
     name: str
     text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """The target of a link within the text, or of a picture."""
+
+    line: int
+    target: str
 
 
 @dataclass(frozen=True)
@@ -111,16 +153,20 @@ class Scan:
 
     Attributes:
         lines: As they are written.
-        prose: The same without the lines of fences and without comments.
-        fences, blocks, roles, included: What is in it, in the order of its lines.
+        body: How many of them are its front matter, with the marks around it.
+        prose: The same without front matter, without the lines of fences and without comments.
+        fences, blocks, headings, spans, links, included: What is in it, in the order of its lines.
         strays: Slashes that close nothing, and their lines.
     """
 
     lines: Sequence[str]
+    body: int
     prose: Sequence[str]
     fences: Sequence[Fence]
     blocks: Sequence[Block]
-    roles: Sequence[Role]
+    headings: Sequence[Heading]
+    spans: Sequence[Span]
+    links: Sequence[Link]
     included: Sequence[Include]
     strays: Sequence[tuple[int, str]]
 
@@ -129,6 +175,37 @@ class Scan:
         """The prose as one text."""
         return "\n".join(self.prose)
 
+    @property
+    def front(self) -> str:
+        """The front matter, without the marks around it."""
+        return "\n".join(self.lines[1 : max(1, self.body - 1)])
+
+    @property
+    def title(self) -> str:
+        """The title that the front matter gives. What is wrong with that is said where the page is checked."""
+        try:
+            meta = yaml_text.load(self.front)
+        except yaml.YAMLError:
+            return ""
+        return str(meta.get("title") or "") if isinstance(meta, dict) else ""
+
+    @property
+    def heading(self) -> str:
+        """Its first heading of the first level; "" for a page without one."""
+        return next((one.text for one in self.headings if one.level == 1), "")
+
+    @property
+    def roles(self) -> Sequence[Role]:
+        """The code spans, in single backticks, that name a role."""
+        read = ((span, _ROLE.fullmatch(span.code)) for span in self.spans if span.ticks == "`")
+        return [
+            Role(span.line, role["name"], role["text"].strip(), span.start, span.end) for span, role in read if role
+        ]
+
+    def without_code(self, instead: Callable[[Span], str] = lambda _: "") -> str:
+        """The prose with something else in the place of each code span, whose line ends stay."""
+        return _without(self.text, self.spans, instead)
+
     def named(self, *names: str) -> list[str]:
         """The arguments of the blocks with one of the names, each once."""
         shown = (block.argument for block in self.blocks if block.barred and block.name in names)
@@ -136,17 +213,46 @@ class Scan:
 
 
 @lru_cache(maxsize=512)
-def scan(text: str) -> Scan:
-    """Read a page, or a part of one. Front matter counts as prose."""
+def scan(text: str, *, whole: bool = True) -> Scan:
+    """Read a page, or a part of one. One that is not `whole` has no front matter: it begins below that."""
     lines = text.split("\n")
-    prose, fences = _outside(lines)
+    body = _front(lines) if whole else 0
+    below = [""] * body + lines[body:]
+    prose, fences = _outside(below)
     blocks, strays = _blocks(prose)
     outside = "\n".join(prose)
-    roles = [
-        Role(outside.count("\n", 0, role.start()) + 1, role["name"], role["text"].strip())
-        for role in _ROLE.finditer(outside)
+    spans = [
+        Span(_line(outside, span), span["ticks"], span["code"], span.start(), span.end())
+        for span in _SPAN.finditer(outside)
     ]
-    return Scan(lines, prose, fences, blocks, roles, includes(lines), strays)
+    bare = _without(outside, spans)
+    links = [Link(_line(bare, link), link["target"]) for link in _LINK.finditer(bare)]
+    return Scan(lines, body, prose, fences, blocks, _headings(prose), spans, links, includes(below), strays)
+
+
+def _front(lines: Sequence[str]) -> int:
+    """The number of lines of front matter."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:], 2) if line.rstrip() in ("---", "...")), 0)
+
+
+def _headings(prose: Sequence[str]) -> list[Heading]:
+    read = ((number, _HEADING.fullmatch(line)) for number, line in enumerate(prose, 1) if line.startswith("#"))
+    found = ((number, heading, _ANCHOR.search(heading["attributes"] or "")) for number, heading in read if heading)
+    return [Heading(line, len(one["signs"]), one["text"], anchor[1] if anchor else "") for line, one, anchor in found]
+
+
+def _line(text: str, found: re.Match[str]) -> int:
+    return text.count("\n", 0, found.start()) + 1
+
+
+def _without(text: str, spans: Sequence[Span], instead: Callable[[Span], str] = lambda _: "") -> str:
+    parts, position = [], 0
+    for span in spans:
+        parts += [text[position : span.start], instead(span), "\n" * span.code.count("\n")]
+        position = span.end
+    return "".join([*parts, text[position:]])
 
 
 def includes(lines: Sequence[str]) -> list[Include]:

@@ -29,7 +29,6 @@ _KINDS: dict[str, tuple[type, str]] = {"search": (dict, "mapping"), "hide": (lis
 Found = tuple[int, str, str]
 """Line, what is wrong, what to do."""
 
-_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _ROLE = re.compile(r"\{([a-z_-]+)\}\s*\S")
 _NEARLY_ROLE = re.compile(r"(#!\w+\s+)?\{\s*([A-Za-z_-]+)\s*\}\s*\S")
 _BARE_ROLE = re.compile(r"(?<![\\{$\w`])\{([a-z_-]+)\}(?=\s)")
@@ -54,41 +53,38 @@ _PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IG
 
 def mistakes(text: str, known: Constructs) -> list[Found]:
     """All such mistakes in one source file, in the order of its lines. `known` is what the plugins registered."""
-    first, found = _front_matter(text)
-    page = scan("\n".join(text.split("\n")[first:]))
-    below = [
-        *_fences(page, known.fences),
-        *_blocks(page, (*known.blocks, *PYMDOWN)),
-        *_spans(page.prose, known.roles),
-        *_notes(page),
-    ]
-    return sorted([*found, *((first + line, what, fix) for line, what, fix in below)])
+    page = scan(text)
+    return sorted(
+        [
+            *_front_matter(page),
+            *_fences(page, known.fences),
+            *_blocks(page, (*known.blocks, *PYMDOWN)),
+            *_roles(page, known.roles),
+            *_beside_code(page, known.roles),
+        ]
+    )
 
 
-def _front_matter(text: str) -> tuple[int, list[Found]]:
-    """The first line behind the front matter, counted from 0, and what is wrong with it."""
-    lines = text.splitlines()
-    if not lines or lines[0].rstrip() != "---":
-        return 0, []
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
-    if end is None:
-        return 0, [(1, "the front matter has no end", "close it with a line ---")]
+def _front_matter(page: Scan) -> list[Found]:
+    """What is wrong with the front matter."""
+    if not page.body:
+        left_open = page.lines[0].rstrip() == "---"
+        return [(1, "the front matter has no end", "close it with a line ---")] if left_open else []
     try:
-        meta = yaml_text.load("\n".join(lines[1:end])) or {}
+        meta = yaml_text.load(page.front) or {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark else 1
-        return end + 1, [(line, f"{NO_YAML}: {getattr(error, 'problem', error)}", "write key: value")]
+        return [(line, f"{NO_YAML}: {getattr(error, 'problem', error)}", "write key: value")]
     if not isinstance(meta, dict):
-        return end + 1, [(1, "the front matter is no mapping", "write key: value")]
+        return [(1, "the front matter is no mapping", "write key: value")]
     for key, (kind, name) in _KINDS.items():
         if meta.get(key) is not None and not isinstance(meta[key], kind):
-            return end + 1, [(1, f"{NO_YAML} that is read: '{key}' is no {name}", f"make it a {name}")]
+            return [(1, f"{NO_YAML} that is read: '{key}' is no {name}", f"make it a {name}")]
     unknown = [str(key) for key in meta if key not in FRONT_MATTER]
-    places = {
-        key: next((n for n, line in enumerate(lines[1:end], 2) if line.startswith(f"{key}:")), 1) for key in unknown
-    }
-    return end + 1, [
+    lines = page.front.split("\n")
+    places = {key: next((n for n, line in enumerate(lines, 2) if line.startswith(f"{key}:")), 1) for key in unknown}
+    return [
         (places[key], f"the front matter's '{key}' is read by nobody", nearest(key, FRONT_MATTER)) for key in unknown
     ]
 
@@ -132,40 +128,34 @@ def _blocks(page: Scan, known: Sequence[str]) -> Iterator[Found]:
             yield block.line, f"the block '{written}' is left open", f"close it with a line {block.slashes}"
 
 
-def _notes(page: Scan) -> Iterator[Found]:
-    """Marks of footnotes that are not there. Where a page includes a file, that may define them."""
-    marks = [
-        (number, mark[1], line[: mark.start()].strip() == "" and bool(mark[2]))
-        for number, line in enumerate(page.prose, 1)
-        for mark in _NOTE.finditer(_SPAN.sub("", line))
-    ]
-    defined = {name for _, name, defines in marks if defines}
-    if page.included:
-        return
-    for number, name, _ in marks:
-        if name not in defined:
-            yield number, f"there is no footnote '[^{name}]'", f"write it in a line of its own: [^{name}]: words"
+def _roles(page: Scan, known: Sequence[str]) -> Iterator[Found]:
+    """Misspelled roles."""
+    for span in page.spans:
+        role = _ROLE.match(span.code) if span.ticks == "`" else None
+        if role and role[1] not in known and difflib.get_close_matches(role[1], known, cutoff=0.7):
+            yield span.line, f"there is no role '{{{role[1]}}}'", nearest(role[1], known)
+        elif not role and (nearly := _NEARLY_ROLE.match(span.code)) and (name := nearly[2].casefold()) in known:
+            written = span.code[: nearly.end() - 1].strip()
+            yield span.line, f"'{written}' is not computed", f"write `{{{name}}} …` in single backticks"
 
 
-def _spans(prose: Sequence[str], roles: Sequence[str]) -> Iterator[Found]:
-    """Misspelled roles, and pictures without words."""
-    for number, line in enumerate(prose, 1):
-        for span in _SPAN.finditer(line):
-            role = _ROLE.match(span[2]) if span[1] == "`" else None
-            if role and role[1] not in roles and difflib.get_close_matches(role[1], roles, cutoff=0.7):
-                yield number, f"there is no role '{{{role[1]}}}'", nearest(role[1], roles)
-            elif not role and (nearly := _NEARLY_ROLE.match(span[2])) and nearly[2].casefold() in roles:
-                written = span[2][: nearly.end() - 1].strip()
-                yield (
-                    number,
-                    f"'{written}' is not computed",
-                    f"write `{{{nearly[2].casefold()}}} …` in single backticks",
-                )
-        without = _SPAN.sub("", line)
+def _beside_code(page: Scan, roles: Sequence[str]) -> Iterator[Found]:
+    """Roles that are no code, pictures without words, and marks of footnotes that are not there."""
+    marks: list[tuple[int, str]] = []
+    defined = set()
+    for number, line in enumerate(page.without_code().split("\n"), 1):
         yield from (
             (number, f"'{{{bare[1]}}}' stands in the text", f"write `{{{bare[1]}}} …` in backticks")
-            for bare in _BARE_ROLE.finditer(without)
+            for bare in _BARE_ROLE.finditer(line)
             if bare[1] in roles
         )
-        if _PICTURE.search(without):
+        if _PICTURE.search(line):
             yield number, "a picture has no words", "write what it shows: ![words](file)"
+        for mark in _NOTE.finditer(line):
+            marks.append((number, mark[1]))
+            if mark[2] and not line[: mark.start()].strip():
+                defined.add(mark[1])
+    # A file that the page includes may define them.
+    for number, name in [] if page.included else marks:
+        if name not in defined:
+            yield number, f"there is no footnote '[^{name}]'", f"write it in a line of its own: [^{name}]: words"

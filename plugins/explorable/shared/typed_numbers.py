@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from explorable.shared.scan import scan
+from explorable.shared.scan import Span, scan
 
 _UNITS = (
     r"(?:[kMGTPEZ]i?)?(?:B|bytes?)(?:/s|/FLOP)?|[kMGTPEZ]?FLOPs?(?:/s|/B|/byte|/token)?|[num]s|µs"
@@ -16,10 +16,10 @@ _NUMBER = r"(?<![\w.,^/-])[$€]?\d[\d,.]*(?:[-–]\d[\d,.]*)?(?:\s?×\s?10\S+|e
 _TYPED = re.compile(rf"{_NUMBER}[\s\u00a0-]?(?:{_UNITS})(?![\w/])|[$€]\d[\d,.]*|{_NUMBER}[MBTk](?!\w)")
 _HIDDEN = re.compile(
     r"<dfn>.*?</dfn>|\$\$.*?\$\$|(?<!\\)\$(?!\s)(?:\\.|[^\\$])+?(?<!\s)\$"
-    r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.*?)(?<!`)(?P=ticks)(?!`)|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
+    r"|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
     re.DOTALL,
 )
-"""Matches everything that is not prose: definitions, formulas, code spans, addresses, tags."""
+"""Matches everything that is not prose: definitions, formulas, addresses, tags."""
 _WHOLE = re.compile(r"(?:100|0)\s?%")
 _SIZE, _NAME = re.compile(r"\d[\d.]*[BM]"), re.compile(r"\b[A-Z][\w.-]*(?:\s\d[\d.]*)?\s$")
 """The size in the name of a model, `Llama 2 70B`, and what stands before it."""
@@ -38,7 +38,7 @@ def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:
     0 % and 100 %, or the size in the name of a model. A definition is marked
     as one: `<dfn>1 GB is 10⁹ bytes</dfn>`.
     """
-    text = _HIDDEN.sub(_mark, scan(markdown).text)
+    text = _HIDDEN.sub(_mark, scan(markdown).without_code(_marked))
     for sentence in _SENTENCE.finditer(text):
         if _CITED in sentence[0]:
             continue
@@ -50,5 +50,8 @@ def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:
 
 def _mark(hidden: re.Match[str]) -> str:
     """A placeholder for hidden text that keeps its line ends, so that line numbers stay right."""
-    cites = _EVIDENCE.match((hidden["code"] or "").strip())
-    return (_CITED if cites else _OTHER) + "\n" * hidden[0].count("\n")
+    return (_CITED if _CITED in hidden[0] else _OTHER) + "\n" * hidden[0].count("\n")
+
+
+def _marked(span: Span) -> str:
+    return _CITED if _EVIDENCE.match(span.code.strip()) else _OTHER

@@ -66,6 +66,7 @@ def contents(site: Path) -> dict[Path, bytes]:
 
 
 def test_its_pages_show_what_was_computed_and_load_what_makes_them_live(book: Path) -> None:
+    (book / "docs/rules.md").write_text('# Rules\n\n---\n\nBetween.\n\n---\n\n```live name="below"\n1\n```\n')
     built()
     assert main(["finish", "site"]) == 0
     page = (book / "site/index.html").read_text("utf-8")
@@ -81,6 +82,7 @@ def test_its_pages_show_what_was_computed_and_load_what_makes_them_live(book: Pa
     assert (book / "site" / data).read_text() == "forty-two"
     assert not (book / "site/hidden").exists(), "what acts are made of is no part of the site"
     assert "plain/index.html" in json.loads((book / "site/offline.json").read_text())["files"]
+    assert "Between." in (book / "site/rules/index.html").read_text(), "what stands between rules is no front matter"
     before = contents(book / "site")
     assert main(["finish", "site"]) == 0
     assert contents(book / "site") == before

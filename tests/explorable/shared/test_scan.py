@@ -5,8 +5,11 @@ from __future__ import annotations
 import markdown
 import pytest
 
+from explorable.figures.contents import chapters
 from explorable.figures.labels import Labels
-from explorable.shared.scan import Include, scan, sections, selected
+from explorable.measured.claims.listing import Mention
+from explorable.measured.claims.mentions import mentions
+from explorable.shared.scan import Heading, Include, Link, scan, sections, selected
 
 
 @pytest.mark.parametrize("prefix", ["", "    ", "> "], ids=["plain", "in a tab", "quoted"])
@@ -66,6 +69,43 @@ def test_a_role_may_reach_over_the_end_of_a_line() -> None:
 def test_lines_that_include_a_file_are_found_in_code_too() -> None:
     text = "```\n--8<-- \"a.py:part\"\n```\n  --8<-- 'b.md'"
     assert scan(text).included == [Include(2, "a.py", "part"), Include(4, "b.md", "")]
+
+
+def test_a_page_has_its_front_matter_and_its_headings() -> None:
+    text = "---\ntitle: 'Short'\n# no heading\n---\n\n# `{a} b` *Long* { #top .x } #\n\n    # code\n\n## Two ##\n#no\n"
+    page = scan(text)
+    assert (page.title, page.front, page.body) == ("Short", "title: 'Short'\n# no heading", 4)
+    assert page.headings == [Heading(6, 1, "`{a} b` *Long*", "top"), Heading(10, 2, "Two")]
+    assert scan(text, whole=False).heading == "no heading"
+    for none in ("---\ntitle: A\n", "text\n---\ntitle: A\n---\n", "---\n[\n---\n", "---\n- a\n---\n", "---\n---\n"):
+        assert scan(none).title == ""
+
+
+def test_code_within_a_paragraph_hides_links_and_roles() -> None:
+    page = scan("a `[b](c)` ``d `{e} f` g`` \\`x` [h\ni](<j.md> 'k')\n\n`l\n\nm` ![n](o.png)\n\n[p]\n(q) `r\ns` t")
+    assert [span.code for span in page.spans] == ["[b](c)", "d `{e} f` g", "r\ns"]
+    assert page.links == [Link(2, "j.md"), Link(6, "o.png")]
+    assert page.roles == []
+    assert page.without_code(lambda span: span.ticks).endswith("(q) `\n t")
+
+
+IN_CODE = """```sh
+# a comment in code
+See [a claim](claims/index.md#ch-in-a-fence).
+```
+
+# The title
+
+See [a claim](claims/index.md#ch-seen), and write `` `{claim} ch-in-code` `` or `[so](claims/index.md#ch-in-code)`.
+"""
+
+
+def test_a_comment_in_code_is_no_title_of_a_page() -> None:
+    assert [chapter.title for chapter in chapters([("a.md", IN_CODE)])] == ["The title"]
+
+
+def test_a_link_in_code_mentions_no_claim() -> None:
+    assert mentions([("a.md", IN_CODE)], "claims/index.md") == {"ch-seen": [Mention("a.md", "The title")]}
 
 
 INCLUDING = [

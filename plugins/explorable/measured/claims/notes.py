@@ -13,9 +13,10 @@ from explorable.measured.errors import MeasuredError
 from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.expressions import Outcome
 from explorable.measured.values.quantities import convert, parse_format, unit_text
+from explorable.shared.scan import Role, scan
 from explorable.shared.typed_numbers import typed_numbers
 
-NUMBER = re.compile(r"`\{(engine|other|arithmetic|check|also|survey)\}([^`]*)`")
+_NUMBERS = ("engine", "other", "arithmetic", "check", "also", "survey")
 """A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check.
 
 `{other}` is an `{engine}` number that answers another question than the claim, though it has the claim's unit.
@@ -40,20 +41,21 @@ class NoteNumber:
 
 def expressions(claim: Claim, *, from_engine: bool) -> Iterator[str]:
     """The expressions of a claim's note: those over the engine, or those that only put figures together."""
-    for kind, text in NUMBER.findall(claim.note):
-        if kind in (("engine", "other") if from_engine else ("arithmetic",)):
-            yield _split(text)[0]
+    for number in _numbers(claim):
+        if number.name in (("engine", "other") if from_engine else ("arithmetic",)):
+            yield _split(number.text)[0]
 
 
 def computed(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | NoteNumber, ...]:
     """The note with its numbers; `record` is what answers the check. Raises `MeasuredError` for code that is none."""
     parts: list[str | NoteNumber] = []
-    position = 0
-    for match in NUMBER.finditer(claim.note):
-        parts.append(claim.note[position : match.start()])
-        parts.append(_population() if match[1] == "survey" else _number(claim, match[1], match[2], outcomes, record))
-        position = match.end()
-    parts.append(claim.note[position:])
+    prose, position = scan(claim.note).text, 0
+    for number in _numbers(claim):
+        parts.append(prose[position : number.start])
+        survey = number.name == "survey"
+        parts.append(_population() if survey else _number(claim, number.name, number.text, outcomes, record))
+        position = number.end
+    parts.append(prose[position:])
     for part in parts:
         if isinstance(part, str) and "`" in part:
             raise MeasuredError(
@@ -62,6 +64,10 @@ def computed(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | 
                 "`{check} unit format`, `{also} unit format`, `{survey}`",
             )
     return tuple(part for part in parts if part)
+
+
+def _numbers(claim: Claim) -> list[Role]:
+    return [role for role in scan(claim.note).roles if role.name in _NUMBERS]
 
 
 def _population() -> str:
@@ -83,9 +89,9 @@ def _number(claim: Claim, kind: str, text: str, outcomes: Outcomes, record: str)
     else:
         expression, form = _split(text)
     if kind == "check" and claim.check.evidence == "cited":
-        raise MeasuredError(f"'{{check}}{text}' in the note is nothing computed", "the value is cited; leave it out")
+        raise MeasuredError(f"'{{check}} {text}' in the note is nothing computed", "the value is cited; leave it out")
     if expression not in outcomes:
-        raise MeasuredError(f"'{{{kind}}}{text}' in the note is nothing computed", f"the claim has no '{kind}'")
+        raise MeasuredError(f"'{{{kind}}} {text}' in the note is nothing computed", f"the claim has no '{kind}'")
     found, parsed = outcome(expression, outcomes), parse_format(form)
     value = shown(convert(found.quantity, parsed.unit), parsed)
     return NoteNumber(value, expression, found, record if kind == "check" else "")
@@ -94,10 +100,10 @@ def _number(claim: Claim, kind: str, text: str, outcomes: Outcomes, record: str)
 def refuse_counter_cases(claim: Claim, outcomes: Outcomes) -> None:
     """A note must not hold what would refine a confirmed claim. Raises `MeasuredError` where it has such a number."""
     assert claim.tolerance is not None
-    for kind, text in NUMBER.findall(claim.note):
-        if kind != "engine":
+    for number in _numbers(claim):
+        if number.name != "engine":
             continue
-        expression = _split(text)[0]
+        expression = _split(number.text)[0]
         found = outcome(expression, outcomes)
         try:
             value = convert(found.quantity, claim.format.unit)
@@ -127,7 +133,7 @@ def refuse_typed(claim: Claim, said: frozenset[str]) -> None:
     expressions name: the batch or the card for which something is computed, in whatever unit.
     """
     checks = [claim.check.text, claim.also.check.text if claim.also else "", claim.gist]
-    codes = [text for _, text in NUMBER.findall(claim.note)]
+    codes = [number.text for number in _numbers(claim)]
     stated = [value for value in (claim.stated.low, claim.stated.high) if value is not None]
     own = {float(value) for value in stated}.union(*map(_figures, (*checks, *codes)))
     for _, text in typed_numbers(claim.note):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,7 +17,6 @@ HEADING = "Waiting for a GPU"
 EMPTY = "il-not-measured"
 """The class of what stands for a table without any record."""
 _SHOWN = ("table", "figure", "svg")
-_TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,8 @@ def waiting(pages: Iterable[tuple[str, str]], records: Records) -> list[Waiting]
     found = []
     for page, text in pages:
         empty = {}
-        for block in scan(text).blocks:
+        read = scan(text)
+        for block in read.blocks:
             suite = block.argument
             if block.name != "measured" or suite not in plan():
                 continue
@@ -66,8 +65,8 @@ def waiting(pages: Iterable[tuple[str, str]], records: Records) -> list[Waiting]
             if not _measured(options, suite, records):
                 empty[options.caption] = suite
         if empty:
-            title = _TITLE.search(text)
-            found.append(Waiting(page, title[1] if title else page, tuple(empty), tuple(dict.fromkeys(empty.values()))))
+            suites = tuple(dict.fromkeys(empty.values()))
+            found.append(Waiting(page, read.heading or page, tuple(empty), suites))
     return found
 
 
