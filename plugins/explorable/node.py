@@ -11,12 +11,11 @@ import json
 import queue
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from explorable.shared.child import next_answer
+from explorable.shared.running import Running
 
 MARK = "explorable-answer:"
 """How a line begins that is an answer; the programs have it too."""
@@ -37,43 +36,31 @@ class Node:
 
     def __init__(self, node: str, program: Path, job: Mapping[str, Any]) -> None:
         self._node, self._program, self._job = node, program, job
-        self._answers: queue.Queue[str | None] = queue.Queue()
         self._held = contextlib.ExitStack()
 
     def __enter__(self) -> Node:
         folder = self._held.enter_context(tempfile.TemporaryDirectory())
         job = Path(folder, "job.json")
         job.write_text(json.dumps(self._job), encoding="utf-8")
-        self._process = subprocess.Popen(
-            [self._node, str(self._program), str(job)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-            errors="replace",
-        )
-        assert self._process.stdout is not None
-        threading.Thread(target=_forward, args=(self._process.stdout, self._answers.put), daemon=True).start()
+        self._running = Running([self._node, str(self._program), str(job)], subprocess.DEVNULL, mark=MARK)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        # Its streams are closed, and it is waited for.
-        self._process.__exit__(None, None, None)
+        self._running.end()
         self._held.close()
 
     def answer(self, limit_s: float) -> Any:
-        """The next answer, within so many seconds of a processor. On a busy machine it may last `PATIENCE` times that.
+        """The next answer, within so many seconds of a processor.
 
         Raises:
             NodeError: there is none, or the program says what is wrong.
         """
         try:
-            line = next_answer(self._answers, self._process.pid, limit_s)
+            line = self._running.answer(limit_s)
         except queue.Empty:
             raise NodeError(f"stopped after {limit_s:g} s") from None
         if line is None:
-            raise NodeError(f"Node.js ended without an answer, with status {self._process.wait()}")
+            raise NodeError(f"Node.js ended without an answer, with status {self._running.process.wait()}")
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):
@@ -81,13 +68,3 @@ class Node:
         if "problem" in said:
             raise NodeError(" ".join(str(said["problem"]).split()))
         return said["answer"]
-
-
-def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:
-    """Pass answers on until the stream ends, and then None."""
-    # It may be closed while we wait for a line.
-    with contextlib.suppress(ValueError):
-        for line in stream:
-            if line.startswith(MARK):
-                put(line.removeprefix(MARK))
-    put(None)

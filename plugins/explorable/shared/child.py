@@ -6,7 +6,6 @@ along, and it sees new sources without a restart of `mkdocs serve`.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -16,13 +15,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from explorable.book import current
 from explorable.shared.installed import Imported
+from explorable.shared.running import Running
 from explorable.shared.serving import WHERE
 
 _START_LIMIT_S = 120.0
@@ -50,39 +50,12 @@ class TimeLimitError(ChildError):
     """The child did not answer within the time limit and was killed; what it had in memory is gone."""
 
 
-PATIENCE = 6
-"""How many times as long as its time limit a request may last on a busy machine."""
-
-
-def processor_s(pid: int) -> float:
-    """Seconds of a processor that a process has taken so far; 0 where the system does not tell."""
-    try:
-        after_name = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
-    except (AttributeError, OSError, ValueError, IndexError):
-        return 0.0
-
-
-def next_answer(answers: queue.Queue[str | None], pid: int, limit_s: float) -> str | None:
-    """The next answer of a process, within so many seconds of a processor. Raises `queue.Empty` when they are over."""
-    began, before = time.monotonic(), processor_s(pid)
-    while True:
-        waited = time.monotonic() - began
-        spent = processor_s(pid) - before if before else waited
-        left = min(limit_s - spent, PATIENCE * limit_s - waited)
-        if left <= 0:
-            raise queue.Empty
-        with contextlib.suppress(queue.Empty):
-            return answers.get(timeout=left)
-
-
 class Child:
     """A child process, started at the first request and again after it had to be killed.
 
     Args:
         module: the module to run with `python -m`. It reads a JSON document per line and answers each with one.
-        time_limit_s: the most seconds of a processor that a request may take, once the process is ready. It may last
-            `PATIENCE` times as long, because a busy machine gives it less than a whole processor.
+        time_limit_s: the most seconds of a processor that a request may take, once the process is ready.
         bytecode: a folder for the byte code of what it imports, or None to write none. Beside the sources it would be
             a change in a folder that `mkdocs serve` watches.
         arguments: what the module gets on its command line.
@@ -94,8 +67,7 @@ class Child:
         self._command = [sys.executable, "-m", "explorable.shared.watched", module, *arguments]
         self._time_limit_s = time_limit_s
         self._bytecode = bytecode
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._process: Running | None = None
         self._ready = False
         self._errors: IO[str] | None = None
         # The thread that asks and the one that ends the build may both find that the process has to go.
@@ -116,22 +88,21 @@ class Child:
             TimeLimitError: no answer within the time limit.
             ChildError: the process ended without an answer.
         """
-        process = self._running()
-        assert process.stdin is not None
-        line = json.dumps(message) + "\n"
+        running = self._running()
+        line = json.dumps(message)
         try:
-            process.stdin.write(line)
-            process.stdin.flush()
-            answer = next_answer(self._answers, process.pid, limits * self._time_limit_s) if self._started() else None
+            running.say(line)
+            self._ready = self._ready or running.begins(_START_LIMIT_S)
+            answer = running.answer(limits * self._time_limit_s) if self._ready else None
         except queue.Empty:
             took = limits * self._time_limit_s if self._ready else _START_LIMIT_S
-            frames = self._frames(process)
+            frames = self._frames(running.process)
             self.close()
             raise TimeLimitError(f"stopped after {took:g} s", frames) from None
         except (BrokenPipeError, ValueError):
             answer = None  # It has ended, or `close` of another thread has closed the stream.
         if answer is None:
-            raise ChildError(self._last_words(process))
+            raise ChildError(self._last_words(running))
         told = json.loads(answer)
         self.imported |= told["imports"]
         return told["answer"]
@@ -139,14 +110,12 @@ class Child:
     def close(self) -> None:
         """End the process. A later request starts a new one; one that waits in another thread is told of the end."""
         with self._closing:
-            process, self._process = self._process, None
-            if process is None:
+            running, self._process = self._process, None
+            if running is None:
                 return
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, self._errors):
-                if stream is not None:
-                    _close(stream)
+            running.end()
+            if self._errors is not None:
+                self._errors.close()
             self.imported = Imported()
             self.losses += 1
 
@@ -158,29 +127,12 @@ class Child:
     ) -> None:
         self.close()
 
-    def _running(self) -> subprocess.Popen[str]:
+    def _running(self) -> Running:
         if self._process is None:
-            self._answers = queue.Queue()
             self._ready = False
             self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                encoding="utf-8",
-                env={**os.environ, **self._environment()},
-            )
-            assert self._process.stdout is not None
-            put = self._answers.put
-            threading.Thread(target=_forward, args=(self._process.stdout, put), daemon=True).start()
+            self._process = Running(self._command, self._errors, {**os.environ, **self._environment()})
         return self._process
-
-    def _started(self) -> bool:
-        """Wait until the process is ready; False if it ended before."""
-        if not self._ready:
-            self._ready = self._answers.get(timeout=_START_LIMIT_S) is not None
-        return self._ready
 
     def _environment(self) -> dict[str, str]:
         # A fixed hash seed gives sets one order, so that a page does not change from build to build.
@@ -208,28 +160,13 @@ class Child:
                 break
         return found
 
-    def _last_words(self, process: subprocess.Popen[str]) -> str:
-        status = process.wait()
+    def _last_words(self, running: Running) -> str:
+        status = running.process.wait()
         with self._closing:
-            if self._process is not process or self._errors is None:
+            if self._process is not running or self._errors is None:
                 return "the Python process was ended"
             self._errors.seek(0)
             lines = self._errors.read().strip().splitlines()
         self.close()
         said = f": {lines[-1]}" if lines else ""
         return f"the Python process ended with status {status}{said}"
-
-
-def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:
-    """Pass lines on until the stream ends, and then None."""
-    # `close` may close the stream while we wait for a line.
-    with contextlib.suppress(ValueError):
-        for line in stream:
-            put(line)
-    put(None)
-
-
-def _close(stream: IO[str]) -> None:
-    # A request that the process never read may still be in the buffer.
-    with contextlib.suppress(BrokenPipeError):
-        stream.close()
