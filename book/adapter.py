@@ -13,6 +13,7 @@ from book import cards, search_order, story
 from book.accounting import ACCOUNTINGS
 from book.commands import command
 from book.theme import app, social
+from book.units import UNITS
 from explorable.book import Apart, Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
@@ -58,6 +59,7 @@ BOOK = Book(
     # Reading files and the command line: few pages ask for them. YAML is read by PyYAML, without its part in C.
     later={"ironlaw.cli": ENGINE / "cli", "ironlaw.files": ENGINE / "files", "yaml": Path(yaml.__file__).parent},
     vocabulary="ironlaw.vocabulary",
+    units=UNITS,
     ledger=HERE / "ledger.json",
     ledger_address="lab/ledger.schema.json",
     colors={
@@ -69,6 +71,8 @@ BOOK = Book(
     },
     styles=(HERE / "theme/overrides/assets/css",),
     records=Records(),
+    statuses={"diverged": "the loss diverged"},
+    waiting="Waiting for a GPU",
     accountings=ACCOUNTINGS,
     survey=Survey(utilization_at, population),
     # What an engine predicts for every batch of a card, and 222 answers of the planner: both take long.

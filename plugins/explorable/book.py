@@ -110,6 +110,28 @@ class Accounting:
     proof: str
 
 
+@dataclass(frozen=True)
+class Units:
+    """What a book counts in, besides bytes, time, money, mass and energy.
+
+    Attributes:
+        defined: Units, a line each, in the language of `units.txt`: `guest = [guest]` has a dimension of its own.
+        offered: What is offered besides when a unit is not known.
+        typed: A regular expression of words that show, as units do, that an author typed the number before them.
+        names: A regular expression of what ends with a number and is a name: such a number is not typed.
+    """
+
+    defined: str = ""
+    offered: tuple[str, ...] = ()
+    typed: str = ""
+    names: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The definitions."""
+        return tuple(line.strip() for line in self.defined.splitlines() if line.strip())
+
+
 Block = Callable[[str, str, Sequence[Mapping[str, Any]]], Element]
 """A block of a book's own: its argument, its content and all records give an element. Raises `MeasuredError`."""
 
@@ -156,7 +178,10 @@ class Book:
         ledger_address: Where the site publishes the schema of its readers' ledgers.
         colors: Name of a color token -> its value on light paper, which figures draw with.
         styles: Folders of style sheets that define tokens, besides those of `colors`.
+        units: What it counts in.
         records: How records are read.
+        statuses: State of a record -> how that is said, for states that only its records have.
+        waiting: The heading of the sections whose tables have no record yet.
         accountings: By name, what claims may be checked by.
         survey: What published results reach, for claims about most of them; None without a survey.
         blocks: Blocks of the book's own, which stand among its numbers.
@@ -183,7 +208,10 @@ class Book:
     ledger_address: str = ""
     colors: Mapping[str, str] = field(default_factory=dict)
     styles: Sequence[Path] = ()
+    units: Units = field(default_factory=Units)
     records: Reader = field(default_factory=NoRecords)
+    statuses: Mapping[str, str] = field(default_factory=dict)
+    waiting: str = "Not measured yet"
     accountings: Mapping[str, Accounting] = field(default_factory=dict)
     survey: Survey | None = None
     blocks: Mapping[str, Block | Apart] = field(default_factory=dict)
@@ -245,6 +273,7 @@ class Book:
                 "release": self.release,
                 "later": {name: str(folder) for name, folder in self.later.items()},
                 "vocabulary": self.vocabulary,
+                "units": self.units.defined,
                 "ledger": str(self.ledger or ""),
                 "colors": dict(self.colors),
                 "styles": list(map(str, self.styles)),
@@ -282,6 +311,7 @@ class _Plain:
     release: str = ""
     later: Mapping[str, str] = field(default_factory=dict)
     vocabulary: str = ""
+    units: str = ""
     ledger: str = ""
     colors: Mapping[str, str] = field(default_factory=dict)
     styles: Sequence[str] = ()
@@ -293,7 +323,8 @@ def from_plain(text: str) -> Book:
     later = {name: Path(folder) for name, folder in told.later.items()}
     library, ledger = (Path(path) if path else None for path in (told.library, told.ledger))
     styles = tuple(map(Path, told.styles))
-    return Book(told.id, library, told.release, later, told.vocabulary, ledger, colors=told.colors, styles=styles)
+    book = Book(told.id, library, told.release, later, told.vocabulary, ledger, colors=told.colors, styles=styles)
+    return replace(book, units=Units(told.units))
 
 
 def library_folder(name: str, root: Path) -> Path:
@@ -341,4 +372,16 @@ def from_module(name: str, root: Path) -> Book:
     return found
 
 
-__all__ = ["Accounting", "Apart", "Book", "NoRecords", "Reader", "Story", "current", "from_module", "replace", "use"]
+__all__ = [
+    "Accounting",
+    "Apart",
+    "Book",
+    "NoRecords",
+    "Reader",
+    "Story",
+    "Units",
+    "current",
+    "from_module",
+    "replace",
+    "use",
+]

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from explorable import book
-from explorable.book import Book
+from explorable.book import Book, Units
 from explorable.figures.options import FiguresOptions
 from explorable.figures.part import FiguresPart
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.measured.part import MeasuredOptions, MeasuredPart
+from explorable.measured.values.quantities import wrong_definition
 from explorable.records import JsonRecords
 from explorable.shared.errors import UnbuildableError, nearest, require_within
 
@@ -36,12 +37,14 @@ class Numbers:
     records: the folder of the records, relative to the book's folder.
     schema: their JSON Schema.
     command: what measures them; `{suite}` and `{case}` stand for what is asked.
+    units: further units, a line each: `guest = [guest]`, `dozen = 12 * guest`.
     """
 
     vocabulary: str = ""
     records: str = "records"
     schema: str = ""
     command: str = ""
+    units: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,14 +94,18 @@ def book_of(options: Options, numbers: Numbers, root: Path) -> Book:
     """The book that the options describe. Raises `LookupError` with one line for one that is not there."""
     if options.book:
         return book.from_module(options.book, root)
+    units = Units(numbers.units)
     if wrong := _wrong(options):
         raise LookupError(wrong)
+    if wrong := wrong_definition(units):
+        raise LookupError(f"numbers: units: {wrong}")
     made = Book(
         id=options.id,
         library=book.library_folder(options.library, root) if options.library else None,
         vocabulary=numbers.vocabulary,
         ledger=root / options.ledger if options.ledger else None,
         colors=options.colors,
+        units=units,
     )
     return book.replace(made, records=JsonRecords(root / numbers.schema, numbers.command)) if numbers.schema else made
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from mkdocs.config import load_config
 
-from explorable.book import Book, NoRecords, current, library_of
+from explorable.book import Book, NoRecords, current, from_plain, library_of
 from explorable.hosts.mkdocs.plugin import ExplorablePlugin
 from explorable.live.runtime import exchange
+from explorable.measured.errors import MeasuredError
+from explorable.measured.values.quantities import parse_format, quantity, show
 from explorable.records import JsonRecords
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.svg import INK
@@ -29,7 +31,8 @@ def made(folder: Path, options: str) -> ExplorablePlugin:
 def test_options_say_what_the_book_is(tmp_path: Path) -> None:
     options = (
         f"{{id: queues, library: {SECOND}/queues, ledger: {SECOND}/ledger.json, colors: {{wait: '#006395'}}, "
-        f"numbers: {{schema: {SECOND}/records.schema.json, command: 'measure {{suite}}'}}}}"
+        f"numbers: {{schema: {SECOND}/records.schema.json, command: 'measure {{suite}}', "
+        "units: 'customer = [customer]'}}"
     )
     made(tmp_path, options).build.use_book()
     book = current()
@@ -40,6 +43,10 @@ def test_options_say_what_the_book_is(tmp_path: Path) -> None:
     )
     assert isinstance(book.records, JsonRecords)
     assert book.records.command("line") == "measure line"
+    assert show(quantity(4.2, "customer"), parse_format("customer .1f")).glued == "4.2\u00a0customers"
+    assert from_plain(book.plain()).units == book.units
+    with pytest.raises(MeasuredError, match="unknown unit 'token'"):
+        parse_format("token")
     assert (INK["wait"], "memory" in INK) == ("#006395", False)
     assert list(exchange._decisions()) == ["longest_wait_min"]
 
@@ -63,6 +70,10 @@ def test_a_module_may_say_it(tmp_path: Path) -> None:
         ("{id: My Book}", "id: 'My Book' is not allowed; allowed: lower-case letters"),
         ("{library: no_such_package}", "there is no package 'no_such_package'; install it"),
         ("{colors: {wait: blue}}", "colors: 'wait: blue' is not allowed; allowed: .* '#006395'"),
+        ("{numbers: {units: guest}}", r"numbers: units: 'guest' defines no unit; allowed: .*'guest = \[guest\]'"),
+        ("{numbers: {units: 'x = 9**9 * byte'}}", "numbers: units: 'x = .*' defines no unit"),
+        ("{numbers: {units: 'byte = [byte]'}}", "numbers: units: there is a unit 'byte' already"),
+        ("{numbers: {units: 'dozen = 12 * gast'}}", "numbers: units: 'gast' is not defined"),
         ("{book: no_such_module}", "there is no module 'no_such_module'"),
         ("{book: json}", "the module 'json' has no BOOK"),
     ],

@@ -152,3 +152,8 @@ def test_a_file_that_is_no_record_is_a_defect(site: Site, name: str, text: str, 
 def test_records_made_for_tests_meet_the_real_schema() -> None:
     for status in ("ok", "oom"):
         assert inconsistencies(document(ADAM, status=status)) == []
+
+
+def test_how_a_run_ended_is_said_in_the_words_of_the_toolkit_or_of_the_book() -> None:
+    said = [recorded.ended(status) for status in ("ok", "oom", "diverged", "unheard of")]
+    assert said == ["", "out of memory", "the loss diverged", "unheard of"]

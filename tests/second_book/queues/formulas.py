@@ -37,6 +37,6 @@ def time_inside(arrivals: PerHour, served: PerHour, counters: int = 1) -> Annota
     return waiting(arrivals, served, counters) + 60 / served
 
 
-def length(arrivals: PerHour, served: PerHour, counters: int = 1) -> Annotated[float, "1"]:
+def length(arrivals: PerHour, served: PerHour, counters: int = 1) -> Annotated[float, "customer"]:
     """Mean customers in the line, by Little's law."""
     return arrivals * waiting(arrivals, served, counters) / 60

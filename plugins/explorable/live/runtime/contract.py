@@ -71,7 +71,7 @@ class NumberQuestion:
 
 @dataclass(frozen=True)
 class Context:
-    """A situation the act can be played in, e.g. a training node or a laptop."""
+    """A situation the act can be played in, e.g. a computing center or a laptop."""
 
     name: str
     label: str

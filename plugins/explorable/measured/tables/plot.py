@@ -21,7 +21,7 @@ _WIDTH = 4.6
 """Inches: so narrow that a phone shows the letters in nearly their own size."""
 _BARS_INCH = 0.32
 _MOST_TICKS = 9
-"""Up to so many positions are named one by one: between 2 and 4 GPUs there is nothing."""
+"""Up to so many positions are named one by one: between 2 and 4 machines there is nothing."""
 
 
 @dataclass(frozen=True)

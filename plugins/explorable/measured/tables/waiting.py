@@ -1,4 +1,4 @@
-"""What waits for a GPU: sections whose tables have no record, folded at their page's end, and one list of all."""
+"""What waits to be measured: sections whose tables have no record, folded at their page's end, and one list of all."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from xml.etree.ElementTree import Element
 
+from explorable.book import current
 from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element
 from explorable.measured.tables.options import TableOptions, parse_options
 from explorable.measured.values.recorded import Records, command, plan
 from explorable.shared.scan import scan
 
-HEADING = "Waiting for a GPU"
 EMPTY = "il-not-measured"
 """The class of what stands for a table without any record."""
 _SHOWN = ("table", "figure", "svg")
@@ -30,11 +30,11 @@ class Waiting:
 
 
 def gather(root: Element) -> None:
-    """Fold a page's sections that show only empty tables away at its end, one level lower, under `HEADING`."""
+    """Fold a page's sections that show only empty tables away at its end, one level lower, under a heading."""
     moved = [section for section in _sections(root) if _waits(section)]
     if not moved:
         return
-    root.append(element("h2", HEADING))
+    root.append(element("h2", current().waiting))
     root.append(folded := element("details", element("summary", "What these sections will show")))
     for section in moved:
         section[0].tag = "h3"
@@ -111,4 +111,4 @@ def _waits(section: Sequence[Element]) -> bool:
     parts = [part for one in section for part in one.iter()]
     empty = any(EMPTY in part.get("class", "").split() for part in parts)
     title = "".join(section[0].itertext()).strip()
-    return empty and title != HEADING and not any(part.tag in _SHOWN for part in parts)
+    return empty and title != current().waiting and not any(part.tag in _SHOWN for part in parts)

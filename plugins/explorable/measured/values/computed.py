@@ -42,7 +42,7 @@ class Computed:
     def __init__(self, engine: Path | None, cache: Cache, scratch: Path) -> None:
         self._engine = engine
         self._cache = cache
-        self._version = fingerprint(filter(None, (engine, *_EVALUATED_BY)))
+        self._version = digest(fingerprint(filter(None, (engine, *_EVALUATED_BY))), current().units.defined)
         # By default the vocabulary is that of the package.
         self._vocabulary = current().vocabulary or (engine.name if engine else "")
         arguments = [str(engine or ""), self._vocabulary]

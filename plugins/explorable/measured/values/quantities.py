@@ -11,21 +11,22 @@ from typing import Any
 
 import pint
 
+from explorable.book import Units, current
 from explorable.measured.errors import MeasuredError
 from explorable.shared.errors import nearest
 
 COMMON_UNITS = (
     *("B", "kB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "GB/s", "TB/s"),
     *("s", "ms", "us", "min", "hour", "day", "year", "MHz", "GHz"),
-    *("FLOP", "GFLOP", "TFLOP", "PFLOP", "TFLOP/s", "PFLOP/s", "FLOP/B", "FLOP/token"),
-    *("token", "token/s", "USD", "USD/hour", "W", "kW", "J", "kWh", "MWh", "kg", "t", "degC"),
+    *("USD", "USD/hour", "W", "kW", "J", "kWh", "MWh", "kg", "t", "degC"),
     *("1", "count", "%", "x"),
 )
-"""What is offered when a unit is not known; any unit that can be built from `units.txt` is allowed."""
+"""What is offered when a unit is not known, besides those of the book. Any that can be built is allowed."""
 
 _FACTOR = r"(?:1|%|[^\W\d]\w*)(?:(?:\*\*|\^)-?\d{1,2})?"
 _UNIT = re.compile(rf"{_FACTOR}(?:\s*[*/]\s*{_FACTOR}){{0,9}}")
 """Products of names and small powers. The registry would evaluate any arithmetic: `9**9**9**9` for hours."""
+_DEFINITION = re.compile(rf"([^\W\d]\w*)\s*=\s*(?:\[\w+\]|[\d.]+\s*\*\s*{_UNIT.pattern})(?:\s*=\s*[^\W\d]\w*){{0,9}}")
 _PURE = {"count": "1", "x": "1"}
 """Ways to write a pure number that are not units."""
 _SUFFIX = {"count": "", "1": "", "x": "×", "1/s": "/s"}
@@ -35,15 +36,35 @@ _LONGEST = 60
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@functools.cache
 def registry() -> pint.UnitRegistry[Any]:
-    """The only unit registry: made once, from `units.txt`."""
+    """The only unit registry of a book: made once, from `units.txt` and what the book defines."""
+    return _registry(current().units.lines)
+
+
+@functools.cache
+def _registry(defined: tuple[str, ...]) -> pint.UnitRegistry[Any]:
     lines = importlib.resources.files(__package__).joinpath("units.txt").read_text("utf-8").splitlines()
-    return pint.UnitRegistry(lines)
+    return pint.UnitRegistry([*lines, *defined])
+
+
+def wrong_definition(units: Units) -> str:
+    """What is wrong with the units that a book defines; "" if nothing is."""
+    for line in units.lines:
+        if not (found := _DEFINITION.fullmatch(line)):
+            return f"{line[:_LONGEST]!r} defines no unit; allowed: a line as 'guest = [guest]' or 'dozen = 12 * guest'"
+        if found[1] in _registry(()):
+            return f"there is a unit '{found[1]}' already; choose another name"
+    made = _registry(units.lines)
+    try:
+        for line in units.lines:
+            made.get_base_units(line.split()[0])
+    except (pint.errors.PintError, RecursionError) as error:
+        return " ".join(str(error).split())
+    return ""
 
 
 def parse_unit(text: str) -> pint.Unit:
-    """The unit that `text` names, e.g. `GB`, `TFLOP/s`, `1`. Raises `MeasuredError` for an unknown one."""
+    """The unit that `text` names, e.g. `GB`, `GB/s`, `1`. Raises `MeasuredError` for an unknown one."""
     if not _UNIT.fullmatch(text):
         raise MeasuredError(
             f"unknown unit '{text[:_LONGEST]}'", "write names with *, / and small powers, as 'GB/s' or 'm**2'"
@@ -51,7 +72,12 @@ def parse_unit(text: str) -> pint.Unit:
     try:
         return registry().parse_units(_PURE.get(text, text))
     except (pint.errors.PintError, ValueError, TypeError, AttributeError) as error:
-        raise MeasuredError(f"unknown unit '{text}'", nearest(text, COMMON_UNITS)) from error
+        raise MeasuredError(f"unknown unit '{text}'", nearest(text, offered())) from error
+
+
+def offered() -> tuple[str, ...]:
+    """What is offered when a unit is not known."""
+    return (*COMMON_UNITS, *current().units.offered)
 
 
 def quantity(value: float, unit: str) -> pint.Quantity[Any]:
@@ -71,13 +97,13 @@ def convert(value: pint.Quantity[Any], unit: str) -> float:
 
 
 def describe_unit(value: pint.Quantity[Any]) -> str:
-    """The unit of `value` in words an author recognizes: `'B'`, `'FLOP/s'`, `'1' (a pure number)`."""
+    """The unit of `value` in words an author recognizes: `'B'`, `'B/s'`, `'1' (a pure number)`."""
     symbol = unit_symbol(value)
     return "'1' (a pure number)" if symbol == "1" else f"'{symbol}'"
 
 
 def unit_symbol(value: pint.Quantity[Any]) -> str:
-    """The short form of the unit of `value`, e.g. `B`, `FLOP/s`, `1`."""
+    """The short form of the unit of `value`, e.g. `B`, `B/s`, `1`."""
     return f"{value.units:~C}".replace("**", "^") or "1"
 
 
@@ -128,11 +154,12 @@ def show(value: pint.Quantity[Any], form: Format) -> Shown:
 
 
 def unit_text(unit: str) -> str:
-    """What is printed for a unit: its symbol, with tokens in the plural and nothing for a pure number."""
+    """What is printed for a unit: its symbol, with what is counted in the plural and nothing for a pure number."""
     if unit in _SUFFIX:
         return _SUFFIX[unit]
-    plural = re.sub(r"^(token|sample|step|day|hour|year)\b", r"\1s", unit)
-    return plural.replace("**", "^").replace("*", "·").replace("degC", "°C").replace("us", "µs")
+    counted = ("day", "hour", "year", *(line.split()[0] for line in current().units.lines))
+    plural = re.sub(r"\bus\b", "µs", re.sub(rf"^({'|'.join(counted)})\b", r"\1s", unit))
+    return plural.replace("**", "^").replace("*", "·").replace("degC", "°C")
 
 
 def format_number(value: float, spec: str) -> str:

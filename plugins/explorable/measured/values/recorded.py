@@ -24,10 +24,9 @@ STATUS = {
     "throttled": "throttled while measuring",
     "unsettled": "measured, not steady",
     "recompiled": "measured, compiled meanwhile",
-    "diverged": "the loss diverged",
     "impossible": "refused: it contradicts itself",
 }
-"""How a record's status is said to a reader."""
+"""How a record's status is said to a reader, besides the book's own."""
 LARGEST = 32 * 2**20
 """Bytes of a file that is still read as a record."""
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -138,7 +137,7 @@ class Record:
 
 def ended(status: str) -> str:
     """How a run ended, in words; empty where it simply was measured."""
-    return "" if status == "ok" else STATUS.get(status, status)
+    return "" if status == "ok" else {**STATUS, **current().statuses}.get(status, status)
 
 
 def command(suite: str, case: str = "") -> str:
