@@ -249,7 +249,7 @@ MISTAKES = {
     "a table block without a table": page("/// table | no-table\nwords\n///", "has no table. after the caption"),
     "an equation of two formulas": page("/// equation | two\n$$ x $$\n\n$$ y $$\n///", "is not one formula. write"),
     "a citation of nothing": number("{cite} kaplan2021", "the bibliography has no 'kaplan2021'"),
-    "a figure without a file": page("/// figure | absent\nwords\n///", "figure 'absent': "),
+    "a figure without a file": page("/// figure | okk\nwords\n///", "there is no figure 'okk'; perhaps 'ok' is meant"),
     "a figure that raises": figure("figure, axes = canvas(2)", "figure, axes = 1 / 0, 1", "ZeroDivisionError", 5),
     "a figure that does not parse": figure("figure, axes = canvas(2)", "figure, axes = (", "SyntaxError", 5),
     "a figure that draws nothing": figure(
