@@ -14,10 +14,11 @@ export interface SafeStorage {
 
 /** Opens a storage area. `area` may throw, as `window.localStorage` does where site data is blocked. */
 export function openStorage(area: () => Storage): SafeStorage {
-  const storage = readable(area);
+  // A full one can be read: it holds what was kept before.
+  const storage = attempt(area);
   const memory = new Map<string, string>();
   return {
-    lasting: storage !== null && writable(storage),
+    lasting: attempt(() => [storage?.setItem(PROBE, ""), storage?.removeItem(PROBE)]) !== undefined && Boolean(storage),
     read(key) {
       const text = memory.get(key) ?? attempt(() => storage?.getItem(key)) ?? null;
       if (text === null) return null;
@@ -26,7 +27,7 @@ export function openStorage(area: () => Storage): SafeStorage {
     write(key, value) {
       const text = JSON.stringify(value);
       // A full storage keeps the value for this page at least.
-      const written = attempt(() => storage?.setItem(key, text) ?? true) !== undefined && storage !== null;
+      const written = attempt(() => storage?.setItem(key, text) ?? true) !== undefined && Boolean(storage);
       if (written) memory.delete(key);
       else memory.set(key, text);
       return written;
@@ -49,14 +50,6 @@ export function fingerprint(text: string): string {
 }
 
 const PROBE = "explorable/probe";
-
-/** The area, if it can be read: a full one holds what was kept before. */
-function readable(area: () => Storage): Storage | null {
-  const storage = attempt(area);
-  return storage && attempt(() => storage.getItem(PROBE)) !== undefined ? storage : null;
-}
-
-const writable = (storage: Storage): boolean => attempt(() => [storage.setItem(PROBE, "1"), storage.removeItem(PROBE)]) !== undefined;
 
 export function attempt<T>(action: () => T): T | undefined {
   try {

@@ -115,7 +115,6 @@ export class Ledger {
 
   resetAll(): void {
     this.#put(this.entries().map(({ act }) => this.#cleared(act)), true);
-    for (const [key, raw] of this.#journal()) if (!keptEntry(raw)) this.#storage.remove(key);
   }
 
   /** Takes every entry that was played later than the one here. An act that was reset here and not played since makes way for any. */
@@ -165,9 +164,9 @@ export class Ledger {
     for (const [key, raw] of this.#journal()) {
       const entry = keptEntry(raw);
       const present = entry && this.#entries.get(entry.act);
-      if (!present) continue;
-      // Without a database the journals of earlier visits become this one's. They stay where there is no room for another.
-      const kept = (await this.#flush(entry)) || (key !== this.#key(entry.act) && this.#write(present));
+      // Without a database the journals of earlier visits become this one's. They stay where there is no room for another, and
+      // what this release cannot read stays for another one.
+      const kept = present ? (await this.#flush(entry)) || (key !== this.#key(entry.act) && this.#write(present)) : !raw;
       // Only what was read is removed: its tab may have written more since.
       if (kept && equal(this.#storage.read(key), raw)) this.#storage.remove(key);
     }
