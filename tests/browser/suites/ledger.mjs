@@ -92,7 +92,7 @@ export function ledgerTests({ once, full }) {
 
   once("ledger: reached by a link, no page says that it needs JavaScript, and a reset leaves the focus with what it says", async (all) => {
     const { browser, server } = all;
-    await open(all, "missions/");
+    await browser.open(`${server.base}missions/`);
     for (const [page, part] of [["missions/defense/", "live-defense"], [LEDGER, "live-ledger"], ["lab/class/", "live-class"], [LEDGER, "live-ledger"]]) {
       await follow(browser, server.base + page);
       await browser.waitFor(`${part} > *`);
