@@ -136,6 +136,15 @@ export function snippetTests({ everywhere, once, widely, full }) {
     assert.equal(await first.code(), "answer = 6 * 7; name = 'mine'");
     assert.equal(await second.code(), "print(answer)");
     assert.equal(await second.run(), "42", "the snippet above runs first, because they share one namespace");
+    // A frame is a second tab: what it writes, this one is told.
+    await browser.eval(() => {
+      const tab = document.body.appendChild(document.createElement("iframe"));
+      const { localStorage: storage } = /** @type {Window} */ (tab.contentWindow);
+      const key = Object.keys(storage).find((one) => storage.getItem(one) === JSON.stringify("print(answer)"));
+      storage.setItem(String(key), JSON.stringify("print('theirs')"));
+    });
+    await browser.waitFor(() => document.querySelector("main article")?.textContent?.includes("print('theirs')"));
+    assert.equal(await second.code(), "print('theirs')", "no key here takes the place of an edit that nobody saw");
     await browser.click(first.button("Reset"));
     await second.write("print(name)");
     assert.equal(await second.run(), "gpt2", "what the page shows above is what the code below works with");
