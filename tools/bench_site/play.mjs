@@ -4,7 +4,7 @@
 //
 //   node tools/bench_site/play.mjs                 builds the site first
 //   SITE_DIR=site node tools/bench_site/play.mjs   plays a built one
-//   ONLY=plan                                      the planner's sliders alone
+//   ONLY=plan, ONLY=acts                           the planner's sliders alone, or all but these
 //   ENGINES=chromium                               which browsers; chromium and firefox when empty
 //
 // The script reads nothing, so the seconds are what the page itself takes: starting Python, staging the reveal, judging answers.
@@ -142,16 +142,16 @@ const engines = process.env["ENGINES"] ? wantedEngines() : /** @type {const} */ 
 const programs = findPrograms([...engines]);
 const site = builtSite();
 const only = process.env["ONLY"] ?? "";
-if (only && only !== "plan") throw new Error(`ONLY is ${only}; allowed: plan`);
-if (!only) console.log("act                    browser    seconds  clicks  words before  drag p95 ms (median, n)");
+if (!["", "plan", "acts"].includes(only)) throw new Error(`ONLY is ${only}; allowed: plan, acts`);
+if (only !== "plan") console.log("act                    browser    seconds  clicks  words before  drag p95 ms (median, n)");
 for (const engine of engines) {
   const proxy = await refuseForeign();
   const server = await serveSite(site);
   const browser = await launch(engine, programs, proxy.port, { asReaders: true });
   try {
     await newReader({ browser, server, proxy, site, pages: [], sample: [] });
-    await dragPlans(browser, server.base);
-    for (const scene of only ? [] : SCENES) {
+    if (only !== "acts") await dragPlans(browser, server.base);
+    for (const scene of only === "plan" ? [] : SCENES) {
       const act = `live-act[data-name="${scene.name}"]`;
       await browser.open(server.base + scene.page);
       const words = await wordsBefore(browser, act);
