@@ -296,6 +296,7 @@ async function defend({ browser, server }) {
   assert.match(await browser.text("live-defense"), /came with a link.*so <b>mixed<\/b>\./s);
   assert.equal(await browser.eval(() => document.querySelector("live-defense textarea")), null, "it is for reading");
   await browser.click({ role: "button", name: "Back to mine", within: "live-defense" });
+  await browser.waitFor(() => document.activeElement?.textContent === "This is your own defense again. Nothing was changed.");
   await browser.waitFor(box);
   assert.equal(await kept(), "Activations, so <b>mixed</b>. Mine now.", "one's own was not touched");
   await browser.open(`${server.base}${PLAYS["edge 1"]?.page}`);

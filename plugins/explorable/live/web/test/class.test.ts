@@ -202,7 +202,7 @@ const sly = entry({
 
 test("a file that comes first changes neither title, question and unit of an act nor the answer of the others", async () => {
   const host = await shownOf(ASKED, ["Sly", [sly]], ["Ada", mine.entries], ["Bob", other.entries]);
-  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median of the first predictions: 57.5 %.");
+  expect(host.querySelector("figcaption")?.textContent).toBe("The MFU Gap What part of the time? Median of the first predictions: 57.5 %. The answer: 35 %.");
   expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 first predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector("li")?.textContent).toBe("“75 % (the answer is 99 %)” 1 ●");
   expect(host.querySelector("li > bdi")).not.toBeNull();
@@ -226,7 +226,7 @@ test("an act that the build does not know is told in the words of a file, which 
   const caption = host.querySelector("figcaption");
   expect(caption?.querySelector("strong")?.textContent).toBe("mfu-gap");
   expect(caption?.textContent).toBe(
-    `mfu-gap is no act of this site. The file of \u202eSly calls it “${SLY}, says the title” and asks “${SLY}, says the question”. Median of the first predictions: 75 %.`,
+    `mfu-gap is no act of this site. The file of \u202eSly calls it “${SLY}, says the title” and asks “${SLY}, says the question”. Median of the first predictions: 75 %. The answer: 35 %.`,
   );
   // Outside of what is isolated nothing turns the text.
   for (const foreign of host.querySelectorAll("bdi")) foreign.remove();

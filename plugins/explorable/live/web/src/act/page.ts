@@ -113,7 +113,7 @@ export class Page {
     const verdict = where === "verdict";
     const part = verdict ? slot(host, "verdict") : find(host, `[data-part="${where}"]`);
     const target = verdict ? part : find(part, ".il-act__label");
-    if (verdict && python.status.phase !== "ready") part.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
+    if (where !== "explore" && python.status.phase !== "ready") slot(host, "verdict").replaceChildren(h("p", {}, "The answer follows when Python is ready."));
     target.tabIndex = -1;
     target.focus({ preventScroll: true });
     if (!verdict) bringIntoView(part);

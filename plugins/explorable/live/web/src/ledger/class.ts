@@ -311,7 +311,8 @@ function picture(played: Played): HTMLElement {
   const asks = quoted ? quotation(quoted) : [` ${question}`];
   const middle = predictions.length ? ` Median of the first predictions: ${round(median(predictions))}${unit}.` : "";
   const differ = answers.size > 1 ? ` The files differ in the answer: ${[...answers].map(([words, { ledgers }]) => `${words} in ${ledgers}`).join(", ")}.` : "";
-  const told = !predictions.length && played.answered && !chosen.has(played.answered) ? [" The answer: “", own(played.answered), "”"] : [];
+  const [opens, closes] = predictions.length ? (["", "."] as const) : (["“", "”"] as const);
+  const told = played.answered && !chosen.has(played.answered) ? [` The answer: ${opens}`, own(played.answered), closes] : [];
   const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(played)] : [])];
   return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ...asks, `${middle}${differ}`, ...told), ...shown);
 }

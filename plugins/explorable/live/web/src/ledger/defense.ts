@@ -153,6 +153,10 @@ class DefensePart implements Part {
     close.addEventListener("click", () => {
       forgetLink();
       this.#closeLink();
+      // The button is gone: the focus is where it is told what it did.
+      const own = h("p", { tabindex: "-1" }, "This is your own defense again. Nothing was changed.");
+      this.#offer.replaceChildren(own);
+      own.focus();
     });
     this.#trouble.replaceChildren();
     this.#offer.replaceChildren(h("p", { role: "alert" }, "You are reading a defense that came with a link. Yours is untouched."), h("p", {}, close));
