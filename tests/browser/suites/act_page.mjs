@@ -121,7 +121,7 @@ const chartLabel = (browser) =>
 
 /** @param {Browser} browser */
 export async function verdictShown(browser) {
-  await browser.waitFor(`${verdict} p`, REDRAW_LIMIT_MS, "the verdict");
+  await browser.waitFor(`${verdict} .il-reveal__headline`, REDRAW_LIMIT_MS, "the verdict");
 }
 
 /** Focuses a blank of the reflection and chooses an option with the arrow keys.
