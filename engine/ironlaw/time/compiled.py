@@ -122,26 +122,30 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
     launches = 0
     rate = c.chip.streaming
     vector_rate = c.chip.peak("fp32")
-    for kernel in kernels:
-        launches += kernel.count * kernel.ring
+    # Blocks that are alike run the very same kernels, and each is looked at once.
+    again = Counter(map(id, kernels))
+    for kernel in {id(kernel): kernel for kernel in kernels}.values():
+        times = again[id(kernel)]
+        count = kernel.count * times
+        launches += count * kernel.ring
         traffic = polynomial(kernel.bytes, 1 / rate)
         if kernel.product is not None:
             form = _format(c, kernel)
             kept, depth = sustained(c.chip, form), pipeline_depth(form)
             product = Product(_shape(c.chip, kernel.product, kept, depth), kept, traffic, depth)
-            products.setdefault(product, Counter())[kernel.phase] += kernel.count
+            products.setdefault(product, Counter())[kernel.phase] += count
         elif kernel.kind == "attention":
             rounded = attention_rate(c, kernel.head_size, _format(c, kernel), kernel.phase)
             arithmetic_time = polynomial(kernel.flops, 1 / rounded)
             ring, passed = kernel.ring, kernel.passed
-            attention.append(FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window, ring, passed))
+            attention += [FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window, ring, passed)] * times
         elif kernel.flops(1, 1024) * rate > kernel.bytes(1, 1024) * vector_rate:
-            arithmetic = arithmetic + kernel.flops * kernel.count
+            arithmetic = arithmetic + kernel.flops * count
         else:
-            moved = moved + kernel.bytes * kernel.count
+            moved = moved + kernel.bytes * count
             if kernel.decoded and c.chip.multiprocessors:
                 slow = round(kernel.decoded * rate / (DECODING * c.chip.multiprocessors))
-                moved = moved + as_size(max(0, slow - kernel.bytes(1, 1))) * kernel.count
+                moved = moved + as_size(max(0, slow - kernel.bytes(1, 1))) * count
     return PhaseWork(
         attention=tuple(attention),
         moved=polynomial(moved, 1 / rate),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
@@ -28,8 +29,8 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
         c: The setup.
         parts: Sections of the forward pass, from `ironlaw.config.resolved.stage_sections`.
     """
-    forward = partial(forward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
-    backward = partial(backward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
+    forward = partial(_kept, forward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
+    backward = partial(_kept, backward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
     again = [replace(part, ops=ops, count=n) for part in parts for ops, n in recomputation(part, c.checkpointing)]
     phases: Phases = {
         "forward": [kernel for part in parts for kernel in forward(part)],
@@ -41,6 +42,12 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
     if c.framework.accumulation == "fused":
         phases["backward"] = [_accumulating(c, kernel) for kernel in phases["backward"]]
     return phases
+
+
+@lru_cache(maxsize=1024)
+def _kept(made_by: Callable[..., Iterator[Kernel]], part: Section, **how: Any) -> tuple[Kernel, ...]:
+    """Kernels of a section, the very same for blocks that are alike: of layers that alternate each is a section."""
+    return tuple(made_by(part, **how))
 
 
 def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> tuple[Phases, Phases]:

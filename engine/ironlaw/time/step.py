@@ -395,8 +395,10 @@ def micro_batch_flops(c: Setup, parts: tuple[Section, ...]) -> tuple[Size, Size]
     These are done again, by checkpointing and by a chunked loss, or by forward passes of a reference.
     """
     model, hardware = operation_sizes(parts, c.checkpointing)
-    forward = total(product_flops(op) * part.count for part in parts for op in part.ops)
-    return model, hardware + model * -1 + _head_again_flops(c, parts) + forward * c.reference_passes
+    again = hardware + model * -1 + _head_again_flops(c, parts)
+    if c.reference_passes:
+        again += total(product_flops(op) * part.count for part in parts for op in part.ops) * c.reference_passes
+    return model, again
 
 
 def whole_flops(c: Setup) -> tuple[Size, Size]:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ironlaw.config.resolved import stage_sections
 from ironlaw.config.setup import setup
 from ironlaw.core.errors import EngineError
 from ironlaw.graph.operations import flops_per_token
 from ironlaw.hardware.accelerators import accelerator, list_accelerators
 from ironlaw.models.transformer import model
+from ironlaw.time.phases import phase_kernels
 from ironlaw.time.step import StepTime, step_plan, step_time
 from tests.conftest import tries
 
@@ -209,3 +211,15 @@ def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
 def test_bad_input_is_one_line(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(EngineError, match=message):
         step_time("gpt2", "h200", **{"batch": 1, "sequence": 1024, **arguments})
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("openai/gpt-oss-120b", 2), ("google/gemma-2-27b", 2)])
+def test_of_layers_that_alternate_beside_adapters_each_kind_is_made_once(name: str, kinds: int) -> None:
+    """A page once looked for half a minute at every one of their kernels by itself."""
+    c = setup(name, "h100-sxm", method="lora", checkpointing="full")
+    parts = stage_sections(c, c.stages[0])
+    blocks = [part for part in parts if part.name == "block"]
+    assert len(blocks) == c.model.layers
+    assert len({id(part.ops[0]) for part in blocks}) <= kinds + 1  # nothing before the first block has a gradient
+    for run in phase_kernels(c, parts).values():
+        assert len({id(kernel) for kernel in run}) < len(run) / 5

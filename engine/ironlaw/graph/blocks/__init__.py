@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Literal, get_args
 
@@ -76,6 +76,7 @@ def sections(
 
     flat = model.code == "flat"
 
+    @cache  # layers of two kinds may alternate
     def block(layer: Layer, count: Count = 1, training: Training | None = None) -> Section:
         attend, feed = _parts(model, layer, attention, rates, by_hand=by_hand)
         return parts.block(model, layer, count, tape("blocks.*.", training), attend, feed)
