@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from time import monotonic
 
 from explorable import live
 from ironlaw import GB, EngineError, Setup, accelerator
-from ironlaw.answers.advice import GAIN, Advice, advising, elsewhere, together
+from ironlaw.answers.advice import GAIN, Advice, advising, joining, spreading
 from ironlaw.answers.changes import Change
+from ironlaw.answers.cheapest import Found, Steps
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.resolved import DataShape
 from ironlaw.graph.adaptation import routing
@@ -58,6 +60,8 @@ _ASKED = ("model", "gpu")
 """Controls that say what a reader has: no way out changes them."""
 TRIED = live.Suggestion("", "", {}, 0.0)
 """Says that something was tried: between two of these the page can answer a hand, or stop."""
+PATIENCE = 0.05
+"""Seconds of a search between two of these, if its steps are short."""
 DONE = live.Suggestion("", "", {}, -1.0)
 """Says that all is told."""
 _SWITCH = (live.ControlOption(True, "on"), live.ControlOption(False, "off"))
@@ -107,12 +111,7 @@ def _changes(
     def accept(change: Change) -> bool:
         return controls_of(change, state) is not None
 
-    advised: tuple[Advice, ...] = ()
-    for step in advising(c, MOST, accept):
-        if step is None:
-            yield TRIED
-        else:
-            advised = step
+    advised = yield from _tried(advising(c, MOST, accept))
     found = []
     for one in (*_reaching(c, now, accept), *advised):
         told = _told(one, state, now)
@@ -128,15 +127,30 @@ def _changes(
     fitting = [one for one, controls in found if one.verdict == "fits" and controls]
     # Where no single change makes it fit, several together may; more cards where these train something else.
     if not any(one.same_training for one in fitting):
-        several = _several(c, now, accept, usual(state), adapted=not fitting)
+        several = yield from _several(c, now, accept, usual(state), adapted=not fitting)
         if several is not None and several.option not in (one.option for one, _ in found):
             several, controls = _told(several, state, now)
             yield _suggestion(several, controls, len(found) + 1, now.verdict, state)
             fitting += [several] if several.verdict == "fits" else []
-    if not any(one.same_training for one in fitting) and (more := elsewhere(c, accept, usual(state))) is not None:
-        yield _more_cards(*_told(more, state, now), alone=not fitting)
-    if not fitting and (card := _larger_card(state, now)) is not None:
-        yield card
+    if not any(one.same_training for one in fitting):
+        more = yield from _tried(spreading(c, accept, usual(state)))
+        if more is not None:
+            yield _more_cards(*_told(more, state, now), alone=not fitting)
+    if not fitting:
+        yield from _larger_card(state, now)
+
+
+def _tried(steps: Steps[Found]) -> Generator[live.Suggestion, None, Found]:
+    """What a search of the engine finds, with a stop for the page from time to time: not one for each small step."""
+    since = monotonic()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        if monotonic() - since > PATIENCE:
+            yield TRIED
+            since = monotonic()
 
 
 def _reaching(c: Setup, now: Estimate, accept: Callable[[Change], bool]) -> Iterator[Advice]:
@@ -161,9 +175,9 @@ def _advice(c: Setup, now: Estimate, one: Change) -> Advice:
 
 def _several(
     c: Setup, now: Estimate, accept: Callable[[Change], bool], complete: Callable[[Change], Change], *, adapted: bool
-) -> Advice | None:
+) -> Generator[live.Suggestion, None, Advice | None]:
     """The engine's set of changes that makes it fit, or one with experts in 16 bits, which its search does not have."""
-    found = together(c, accept, complete, adapted=adapted)
+    found = yield from _tried(joining(c, accept, complete, adapted=adapted))
     if not _is_unreached(c) or (found is not None and found.verdict == "fits" and found.same_training):
         return found
     first = UNPREPARED[0]
@@ -173,7 +187,7 @@ def _several(
         words = {**one.words, **first.words}
         return Change(f"{first.option} {one.option}", words, f"{first.title}; {_lowered(one.title)}", lost)
 
-    more = together(first.apply(c), lambda one: accept(joined(one)), complete, adapted=False)
+    more = yield from _tried(joining(first.apply(c), lambda one: accept(joined(one)), complete, adapted=False))
     return _advice(c, now, joined(more)) if more is not None and more.verdict == "fits" else found
 
 
@@ -275,7 +289,7 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth, SAME)
 
 
-def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
+def _larger_card(state: live.State, now: Estimate) -> Iterator[live.Suggestion]:
     """The card with the least memory on which the plan fits as it is."""
     menu = next(one for one in CONTROLS if one.name == "gpu")
     assert isinstance(menu, live.Choice)
@@ -292,8 +306,9 @@ def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
                 f"Nothing that was tried fits on the card{more} that you have: one would have to give "
                 f"{safe / GB:.1f} GB. This is the smallest of the list that does. {then_words('fits', 'not')}"
             )
-            return live.Suggestion(f"Card: {option.label}", text, way, _CARD, SAME)
-    return None
+            yield live.Suggestion(f"Card: {option.label}", text, way, _CARD, SAME)
+            return
+        yield TRIED
 
 
 def _more_cards(one: Advice, controls: dict[str, live.Value] | None, *, alone: bool) -> live.Suggestion:

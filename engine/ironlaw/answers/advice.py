@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -25,7 +25,7 @@ from ironlaw.answers.changes import (
     quicker,
     tensor,
 )
-from ironlaw.answers.cheapest import Search, Taken, apply, ledger, needed
+from ironlaw.answers.cheapest import Search, Steps, Taken, apply, finished, ledger, needed
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 from ironlaw.config.resolved import Setup, require_no_arrays
@@ -98,12 +98,11 @@ def advice(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> tup
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
-    *_, found = advising(c, most, accept)
-    return found or ()
+    return finished(advising(c, most, accept))
 
 
-def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> Iterator[tuple[Advice, ...] | None]:
-    """The same step by step: None after each change that was tried, so that whoever waits can do other things."""
+def advising(c: Setup, most: int, accept: Accept) -> Steps[tuple[Advice, ...]]:
+    """What `advice` finds, step by step."""
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
@@ -118,7 +117,7 @@ def advising(c: Setup, most: int = 6, accept: Accept = lambda change: True) -> I
     best: dict[str, Advice] = {}
     for one in tried:
         best.setdefault(one.knob, one)
-    yield tuple(best.values())[:most]
+    return tuple(best.values())[:most]
 
 
 def together(
@@ -143,6 +142,11 @@ def together(
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
+    return finished(joining(c, accept, complete, adapted=adapted))
+
+
+def joining(c: Setup, accept: Accept, complete: Complete, *, adapted: bool) -> Steps[Advice | None]:
+    """What `together` finds, step by step."""
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
@@ -154,9 +158,9 @@ def together(
     others = (*tensor(c), *pipeline(c), *context(c), *(adapters(c) if adapted else ()))
     firsts = (*((one, exact) for one in _leaner_kernels(c)), *((one, accept) for one in others))
     for taken_first, take in (((), accept), *(((one,), take) for one, take in firsts if accept(one))):
-        if taken := _cheapest(c, taken_first, take, complete, certain=True):
+        if taken := (yield from _cheapest(c, taken_first, take, complete, certain=True)):
             return trial(_joined(taken))
-    taken = () if trial.now.fits else _cheapest(c, (), accept, complete, certain=False)
+    taken = () if trial.now.fits else (yield from _cheapest(c, (), accept, complete, certain=False))
     return trial(_joined(taken)) if taken else None
 
 
@@ -176,6 +180,11 @@ def elsewhere(
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
+    return finished(spreading(c, accept, complete))
+
+
+def spreading(c: Setup, accept: Accept, complete: Complete) -> Steps[Advice | None]:
+    """What `elsewhere` finds, step by step."""
     require_no_arrays(c)
     trial = _Trial(c)
     if trial.now.verdict == "fits":
@@ -187,6 +196,7 @@ def elsewhere(
         for others in beside:
             if _fits(apply(c, (change, *others))):
                 return trial(_joined((change, *others)))
+            yield
     return None
 
 
@@ -210,12 +220,14 @@ def ways(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     return tuple(sorted(found, key=lambda one: (LEVELS.index(one.verdict), changed(c, one.words).devices > c.devices)))
 
 
-def _cheapest(c: Setup, first: Taken, accept: Accept, complete: Complete, *, certain: bool) -> Taken:
+def _cheapest(c: Setup, first: Taken, accept: Accept, complete: Complete, *, certain: bool) -> Steps[Taken]:
     """The cheapest set of changes after a first one."""
     after = apply(c, first)
     if first and _fits(after):
         return first
-    found = Search(after, certain).cheapest([*filter(accept, (complete(one) for one in changes(after) if one.safe))])
+    yield
+    options = [*filter(accept, (complete(one) for one in changes(after) if one.safe))]
+    found = yield from Search(after, certain).cheapest(options)
     return (*first, *found) if found else ()
 
 
@@ -270,7 +282,7 @@ def _speeding(c: Setup) -> Iterator[Change]:
     yield from (change for change in changes(c) if change.knob in FOR_SPEED)
 
 
-def _each(trial: _Trial, options: Iterable[Change]) -> Generator[None, None, list[Advice]]:
+def _each(trial: _Trial, options: Iterable[Change]) -> Steps[list[Advice]]:
     """What comes of each change, one a step."""
     found = []
     for change in options:
@@ -279,7 +291,7 @@ def _each(trial: _Trial, options: Iterable[Change]) -> Generator[None, None, lis
     return found
 
 
-def _saving(c: Setup, trial: _Trial, accept: Accept) -> Generator[None, None, list[Advice]]:
+def _saving(c: Setup, trial: _Trial, accept: Accept) -> Steps[list[Advice]]:
     """Changes that may save memory; of the grades of one knob the mildest that fits, or else both ends."""
     options = [change for change in changes(c) if accept(change)]
     plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]

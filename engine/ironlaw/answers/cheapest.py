@@ -8,10 +8,11 @@ if the limit ends the search, the sets that need the least memory are tried befo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from typing import TypeVar
 
 from ironlaw.answers.changes import SCALES, Change, allowed
 from ironlaw.answers.estimate import expected, features, prepare
@@ -35,6 +36,18 @@ KEPT = ("parameters", "master", "gradients", "optimizer")
 
 Taken = tuple[Change, ...]
 Price = tuple[Ratio, Ratio]
+Found = TypeVar("Found")
+Steps = Generator[None, None, Found]
+"""A search that stops after each configuration, so that whoever waits can do other things."""
+
+
+def finished(steps: Steps[Found]) -> Found:
+    """What a search finds, all at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -52,33 +65,41 @@ class Search:
     _seconds: dict[tuple[str, ...], float] = field(default_factory=dict)
     _left: Count = 0
 
-    def cheapest(self, options: Sequence[Change]) -> Taken:
+    def cheapest(self, options: Sequence[Change]) -> Steps[Taken]:
         """The set of changes that fits at the least cost, with memory to spare if possible; empty when none is found.
 
         Args:
             options: The changes to choose from.
         """
         capacity = self.c.chip.usable_bytes
-        return self._cheapest(options, (1 - SPARE) * capacity) or self._cheapest(options, capacity)
+        return (yield from self._cheapest(options, (1 - SPARE) * capacity)) or (
+            yield from self._cheapest(options, capacity)
+        )
 
     def price(self, taken: Taken) -> Price:
         """The price of a set of changes: time and effort; then, among equals, time alone, which may be below 1."""
         slowdown = self._time(taken) / self._time(())
         return max(slowdown, 1.0) + EFFORT * (len(taken) - 1), slowdown
 
-    def _cheapest(self, options: Sequence[Change], limit: float) -> Taken:
+    def _cheapest(self, options: Sequence[Change], limit: float) -> Steps[Taken]:
         knobs: dict[str, list[Change]] = {}
         for change in options:
             knobs.setdefault(change.knob, []).append(change)
-        states = [state for state in _sets(knobs, STATE) if self._floor(state) <= limit]
+        states = []
+        for state in _sets(knobs, STATE):
+            if self._floor(state) <= limit:
+                states.append(state)
+            yield
         self._left = MOST_TRIED
-        return self._by_price(knobs, states, limit) or self._leanest(knobs, states, limit)
+        return (yield from self._by_price(knobs, states, limit)) or (yield from self._leanest(knobs, states, limit))
 
-    def _by_price(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Taken:
+    def _by_price(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Steps[Taken]:
         best: Taken = ()
         least = float("inf"), float("inf")
         others = [*_sets({k: v[:1] if k in SCALES else v for k, v in knobs.items()}, [*set(knobs) - set(STATE)])]
-        ratios = {one.option: self.price((one,))[1] for taken in (*states, *others) for one in taken}
+        alone = {one.option: (one,) for taken in (*states, *others) for one in taken}
+        yield from self._timed(alone.values())
+        ratios = {option: self.price(one)[1] for option, one in alone.items()}
         costs = [[prod(ratios[one.option] for one in taken) for taken in sets] for sets in (states, others)]
         queue = sorted(
             (max(a * b, 1.0) + EFFORT * (len(states[i]) + len(others[j]) - 1), len(states[i]) + len(others[j]), i, j)
@@ -95,18 +116,20 @@ class Search:
             if 1 + EFFORT * (count - 1) > least[0]:
                 continue
             if i not in hopeful:
-                hopeful[i] = any(self._fits((*states[i], *more), limit) for more in _lean(strongest, knobs))
+                hopeful[i] = False
+                for more in _lean(strongest, knobs):
+                    hopeful[i] = hopeful[i] or (yield from self._fits((*states[i], *more), limit))
             if not hopeful[i]:
                 continue
             if j not in useful:
                 most = tuple(knobs[one.knob][-1] if one.knob in SCALES else one for one in others[j])
-                useful[j] = self._fits((*least_held, *most), limit)
-            taken = self._mildest((*states[i], *others[j]), knobs, limit) if useful[j] else ()
+                useful[j] = yield from self._fits((*least_held, *most), limit)
+            taken = (yield from self._mildest((*states[i], *others[j]), knobs, limit)) if useful[j] else ()
             if taken:
                 least, best = min((least, best), (self.price(taken), taken), key=lambda pair: pair[0])
         return best
 
-    def _leanest(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Taken:
+    def _leanest(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Steps[Taken]:
         """A set that fits, found among those that need the least memory, without the changes that it does not need."""
         self._left = MOST_TRIED
         free = [knobs[knob][0] for knob in ("attention", "sequence-parallel", "update") if knob in knobs]
@@ -120,28 +143,30 @@ class Search:
                 taken = (*free, *state, *other)
                 if self._left <= 0:
                     return ()
-                if self._fits(taken, limit):
-                    return self._without(taken, knobs, limit)
+                if (yield from self._fits(taken, limit)):
+                    return (yield from self._without(taken, knobs, limit))
         return ()
 
-    def _without(self, taken: Taken, knobs: dict[str, list[Change]], limit: float) -> Taken:
+    def _without(self, taken: Taken, knobs: dict[str, list[Change]], limit: float) -> Steps[Taken]:
         """A set that fits, made cheaper change by change."""
-        taken = self._mildest(taken, knobs, limit)
+        taken = yield from self._mildest(taken, knobs, limit)
+        yield from self._timed((one,) for one in taken)
         for change in sorted(taken, key=lambda one: self.price((one,)), reverse=True):
             fewer = tuple(one for one in taken if one is not change)
-            if fewer and self.price(fewer) <= self.price(taken) and self._fits(fewer, limit):
+            yield from self._timed((fewer,))
+            if fewer and self.price(fewer) <= self.price(taken) and (yield from self._fits(fewer, limit)):
                 taken = fewer
         return taken
 
-    def _mildest(self, taken: Taken, knobs: dict[str, list[Change]], limit: float) -> Taken:
+    def _mildest(self, taken: Taken, knobs: dict[str, list[Change]], limit: float) -> Steps[Taken]:
         """The set with the mildest grades of its scales that fit; empty when not even the strongest do."""
         grades = {change.knob: knobs[change.knob] for change in taken if change.knob in SCALES}
         chosen = {knob: scale[-1] for knob, scale in grades.items()}
 
-        def fits() -> bool:
+        def fits() -> Steps[bool]:
             return self._fits(tuple(chosen.get(change.knob, change) for change in taken), limit)
 
-        if not fits():
+        if not (yield from fits()):
             return ()
         for knob in (knob for knob in SCALES if knob in grades):
             scale = grades[knob]
@@ -150,14 +175,15 @@ class Search:
                 # Most often the fewest pieces of the loss are enough, so they are tried first.
                 middle = low if knob == "loss" and not low else (low + high) // 2
                 chosen[knob] = scale[middle]
-                low, high = (low, middle) if fits() else (middle + 1, high)
+                low, high = (low, middle) if (yield from fits()) else (middle + 1, high)
             chosen[knob] = scale[high]
         return tuple(chosen.get(change.knob, change) for change in taken)
 
-    def _fits(self, taken: Taken, limit: float) -> bool:
+    def _fits(self, taken: Taken, limit: float) -> Steps[bool]:
         key = _key(taken)
         if key not in self._totals:
             self._totals[key] = self._total(taken)
+            yield
         return self._totals[key] <= limit
 
     def _total(self, taken: Taken) -> float:
@@ -181,6 +207,12 @@ class Search:
             for stage in dict.fromkeys((*changed.stages[:2], changed.stages[-1]))
         )
         return held + (CUBLAS_WORKSPACE + CUDA_CONTEXT if changed.framework.backend == "cuda" else 0)
+
+    def _timed(self, sets: Iterable[Taken]) -> Iterator[None]:
+        """Have the time of sets counted, one a step."""
+        for taken in sets:
+            self._time(taken)
+            yield
 
     def _time(self, taken: Taken) -> float:
         key = _key(taken)

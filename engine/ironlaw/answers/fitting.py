@@ -13,7 +13,7 @@ from itertools import groupby, product
 from typing import Any
 
 from ironlaw.answers.changes import CHUNKS, SCALES, Change, allowed, changes, more_devices
-from ironlaw.answers.cheapest import SPARE, Search, apply, seconds_per_token
+from ironlaw.answers.cheapest import SPARE, Search, apply, finished, seconds_per_token
 from ironlaw.config.resolved import Setup, require_no_arrays
 from ironlaw.config.setup import as_setup
 from ironlaw.core.units import Bytes, Count, Ratio
@@ -111,8 +111,8 @@ def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: 
     if total <= c.chip.usable_bytes:
         return Fit(True, total, c.chip.usable_bytes, largest_batch(c), tuple(single), (), c, (), None)
     search = Search(c)
-    safe = search.cheapest([change for change in options if change.safe])
-    risky = search.cheapest(options) if any(not change.safe for change in options) else ()
+    safe = finished(search.cheapest([change for change in options if change.safe]))
+    risky = finished(search.cheapest(options)) if any(not change.safe for change in options) else ()
     if risky and (all(change.safe for change in risky) or (safe and search.price(risky) > search.price(safe))):
         risky = ()
     return Fit(
