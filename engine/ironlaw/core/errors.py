@@ -63,7 +63,8 @@ class EngineError(ValueError):
     ) -> None:
         # All of it, so that the error can be copied and sent to another process.
         super().__init__(what, value, allowed, dict(beside), because)
-        self.what, self.value, self.allowed, self.beside, self.because = what, value, allowed, dict(beside), because
+        self.what = plain(what)  # which may be a key of somebody's file
+        self.value, self.allowed, self.beside, self.because = value, allowed, dict(beside), because
 
     def __str__(self) -> str:
         return self.worded(in_python)
@@ -104,7 +105,7 @@ class EngineError(ValueError):
     def _worded_allowed(self, spell: Spelling) -> str:
         if isinstance(self.allowed, str):
             return f"it must be {self.allowed}"
-        values = ", ".join(str(one) for one in self.allowed if not isinstance(one, Instead))
+        values = ", ".join(plain(str(one), 200) for one in self.allowed if not isinstance(one, Instead))
         others = (f"{spell(one.what)} {one.allowed}" for one in self.allowed if isinstance(one, Instead))
         return "allowed: " + ", or ".join(filter(None, (values, *others)))
 
@@ -113,7 +114,12 @@ def in_python(what: str, value: object = MISSING, *, accepted: bool = False) -> 
     """An argument as Python's users write it, with its value where there is one."""
     if value is MISSING:
         return what
-    return f"{what} {value if accepted and isinstance(value, str) else show(value)}"
+    return f"{what} {plain(value) if accepted and isinstance(value, str) else show(value)}"
+
+
+def plain(text: str, longest: int = LONGEST_VALUE) -> str:
+    """A text as it is, or as a value where it is long or a terminal would obey it."""
+    return text if len(text) <= longest and text.isprintable() else show(text)
 
 
 def show(value: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from ironlaw.core import errors
 from ironlaw.core.arrays import probability
 from ironlaw.core.contents import LARGEST, TooLargeError, content
-from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
+from ironlaw.core.errors import MISSING, EngineError, Instead, plain, require_bool, require_name, whole_number
 from ironlaw.core.units import Count, Ratio
 from ironlaw.models.layers import Dropouts
 from ironlaw.models.transformer import Transformer
@@ -159,8 +159,8 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
         raise EngineError("gradient_checkpointing", True, ways, because="which a run says here, and no model")
     found = name or given.get("_name_or_path") or text.get("_name_or_path") or kind
     called = str(found).rstrip("/").rpartition("/")[2] or str(kind)
-    if not called.isprintable():
-        raise EngineError("name", called, "printable")
+    if plain(called, 200) != called:
+        raise EngineError("name", called, "printable, of at most 200 characters")
     built = build(settings, called)
     settings.require_understood()
     return built

@@ -12,6 +12,7 @@ import pytest
 from ironlaw import estimate, job_time, setup
 from ironlaw.core.arrays import whole_numbers
 from ironlaw.core.errors import LARGEST, LONGEST_VALUE, MISSING, EngineError, Instead, closest, show, whole_number
+from ironlaw.models.config_json import from_config, published
 from tests.engine.bad_input import BAD_INPUT, BadInput
 
 
@@ -89,3 +90,16 @@ def test_an_error_can_be_copied_and_sent_to_another_process() -> None:
     for other in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert (type(other), other.args, str(other)) == (EngineError, error.args, str(error))
         assert (other.what, other.value, other.allowed, other.beside) == ("zero", 1, error.allowed, {"dp": 1})
+
+
+@pytest.mark.parametrize("key", ["\x1b]0;PWN\x07\nfoo", "a\u202eb", "k" * 900_000, "none\n\nAll fits: 12 GB of 80 GB."])
+def test_a_strangers_key_stands_in_an_error_as_a_value_does(key: str) -> None:
+    """In one line, cut, and without what turns a terminal or the direction of a line; an engine's own stays."""
+    config = {**published()["Qwen/Qwen2.5-7B"]["config"], key: 5}
+    with pytest.raises(EngineError) as error:
+        from_config(config)
+    for one in (error.value, error.value.named({}), EngineError("text", 1, (key,), {"model": key})):
+        assert str(one).isprintable()
+        assert len(str(one)) < 300
+    assert error.value.what == show(key)
+    assert EngineError("lora_targets", 5, "absent").what == "lora_targets"

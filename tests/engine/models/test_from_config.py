@@ -247,6 +247,11 @@ def test_a_name_that_a_terminal_would_obey_is_refused() -> None:
         from_config(published()["Qwen/Qwen2.5-7B"]["config"] | {"_name_or_path": "x/a\x1b[31m"})
 
 
+def test_a_name_that_fills_a_terminal_is_refused() -> None:
+    with pytest.raises(EngineError, match=r"name 'kkk.* is not allowed; it must be .* of at most 200 characters"):
+        from_config(published()["Qwen/Qwen2.5-7B"]["config"] | {"_name_or_path": "k" * 900_000})
+
+
 SECRET = "sEcReT-tOkEn"
 FORMS: tuple[Any, ...] = (
     SECRET, [SECRET], {"x": SECRET}, {"partial_rotary_factor": SECRET}, {"a": {"partial_rotary_factor": SECRET}},
