@@ -38,11 +38,11 @@ Taken = tuple[Change, ...]
 Price = tuple[Ratio, Ratio]
 Found = TypeVar("Found")
 Steps = Generator[None, None, Found]
-"""A search that stops after each configuration, so that whoever waits can do other things."""
+"""A search that stops after each configuration, for whoever waits."""
 
 
 def finished(steps: Steps[Found]) -> Found:
-    """What a search finds, all at once."""
+    """What a search finds."""
     while True:
         try:
             next(steps)
@@ -209,7 +209,6 @@ class Search:
         return held + (CUBLAS_WORKSPACE + CUDA_CONTEXT if changed.framework.backend == "cuda" else 0)
 
     def _timed(self, sets: Iterable[Taken]) -> Iterator[None]:
-        """Have the time of sets counted, one a step."""
         for taken in sets:
             self._time(taken)
             yield

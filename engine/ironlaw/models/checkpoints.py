@@ -68,7 +68,7 @@ def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str,
             raise EngineError("tensors", path, "a folder with safetensors files")
         return _all_shapes(path, names)
     if path.endswith(".safetensors"):
-        return _shapes(_binary_header(path))
+        return _file_shapes(path)
     found = read_json(path, LONGEST_HEADER, "tensors")
     if "weight_map" not in found:
         return _shapes(found)
@@ -82,8 +82,24 @@ def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str,
 
 def _all_shapes(folder: str, names: Iterable[str]) -> dict[str, Shape]:
     """The tensors of several safetensors files of a folder."""
-    headers = (_binary_header(os.path.join(folder, name)) for name in names)  # noqa: PTH118
-    return {key: shape for header in headers for key, shape in _shapes(header).items()}
+    shapes = (_file_shapes(os.path.join(folder, name)) for name in names)  # noqa: PTH118
+    return {key: shape for one in shapes for key, shape in one.items()}
+
+
+def _file_shapes(path: str) -> dict[str, Shape]:
+    header = _binary_header(path)
+    shapes, at = _shapes(header), 0
+    try:
+        for begin, end, bits in sorted(
+            (*header[name]["data_offsets"], prod(shape) * int(re.findall(r"\d+", header[name]["dtype"] + " 8")[0]))
+            for name, shape in shapes.items()
+        ):
+            if begin != at or (end - begin) * 8 != bits:
+                raise ValueError
+            at = end
+    except (KeyError, TypeError, ValueError):
+        raise EngineError("tensors", path, "a safetensors file, with the bytes of every shape") from None
+    return shapes
 
 
 def _binary_header(path: str) -> Mapping[str, Any]:
@@ -94,12 +110,13 @@ def _binary_header(path: str) -> Mapping[str, Any]:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= LONGEST_HEADER:
                 raise EngineError("tensors", path, "a safetensors file")
-            found = json.loads(file.read(length))
+            read = file.read(length)
+            found = json.loads(read)
     except OSError as error:
         raise EngineError("tensors", path, "a file that can be read", because=f"{error.strerror}".lower()) from None
     except (ValueError, RecursionError):
         raise EngineError("tensors", path, "a safetensors file") from None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or len(read) < length:
         raise EngineError("tensors", path, "a safetensors file")
     return found
 

@@ -122,7 +122,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
     launches = 0
     rate = c.chip.streaming
     vector_rate = c.chip.peak("fp32")
-    # Blocks that are alike run the very same kernels, and each is looked at once.
+    # Sections that are alike run the very same kernels.
     again = Counter(map(id, kernels))
     for kernel in {id(kernel): kernel for kernel in kernels}.values():
         times = again[id(kernel)]

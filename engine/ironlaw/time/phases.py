@@ -46,7 +46,7 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
 
 @lru_cache(maxsize=1024)
 def _kept(made_by: Callable[..., Iterator[Kernel]], part: Section, **how: Any) -> tuple[Kernel, ...]:
-    """Kernels of a section, the very same for blocks that are alike: of layers that alternate each is a section."""
+    """Kernels of a section, the very same for sections that are alike."""
     return tuple(made_by(part, **how))
 
 

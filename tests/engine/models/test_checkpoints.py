@@ -205,3 +205,31 @@ def test_a_pipe_is_not_waited_for(name: str, tmp_path: Path, capsys: pytest.Capt
 def test_a_file_that_cannot_be_read_is_named_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("absent.json", "absent.safetensors"):
         assert complaint(capsys, "audit", "--tensors", name).startswith(f"error: --tensors '{name}' is not allowed")
+
+
+def one(begin: int, end: int, *shape: int) -> dict[str, Any]:
+    return {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize(
+    ("header", "more"),
+    [
+        (f'{{"a": {json.dumps(one(0, 4, 1))}, "a": {json.dumps(one(4, 12, 2))}}}', 0),
+        (json.dumps({"a": one(0, 4, 1000)}), 0),
+        (json.dumps({"a": one(0, 4, 1), "b": one(0, 8, 2)}), 0),
+        (json.dumps({"a": {"shape": [1]}}), 0),
+        (json.dumps({"a": [1]}), 0),
+        (json.dumps({"a": one(0, 4, 1)}), 1000),
+    ],
+    ids=["twice", "too short", "overlapping", "nowhere", "a shape alone", "longer than the file"],
+)
+def test_a_file_whose_header_contradicts_itself_is_refused_in_one_line(
+    header: str, more: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes((len(header) + more).to_bytes(8, "little") + header.encode())
+    assert complaint(capsys, "audit", "--tensors", str(file)).startswith("error: --tensors ")
+    file.write_bytes(
+        len(fit := json.dumps({"a": one(0, 4, 1), "b": one(4, 12, 2)})).to_bytes(8, "little") + fit.encode()
+    )
+    assert read_header(file) == {"a": (1,), "b": (2,)}
