@@ -11,7 +11,7 @@ from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.hardware.accelerators import begun, by_driver
 
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_SIZE = r"(?<![\d.])(\d{1,18}(?:\.\d+)?)\s*(bytes|B|KiB|MiB|GiB)"
+_SIZE = r"(?<![\d.-])(\d{1,18}(?:\.\d+)?)\s*(bytes|B|KiB|MiB|GiB)"
 
 
 def is_out_of_memory(text: str) -> bool:

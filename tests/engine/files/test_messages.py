@@ -131,6 +131,13 @@ def test_deepspeeds_table_of_needs_gives_its_gpus_and_is_told_what_it_counts(nod
     assert "weights, gradients, optimizer states: no activations, logits, temporary tensors" in reading.missing[0]
 
 
+def test_less_free_memory_than_none_is_not_read() -> None:
+    card = "GPU 0 has a total capacity of 79.11 GiB of which -5 GiB is free."
+    found = read(f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. {card}").measured
+    assert found is not None
+    assert found.free is found.in_use is None
+
+
 def test_more_free_memory_than_a_card_has_leaves_nothing_in_use() -> None:
     card = "GPU 0 has a total capacity of 79.11 GiB of which 400 GiB is free."
     reading = read(f"CUDA out of memory. Tried to allocate 2.00 GiB. {card}")
