@@ -14,7 +14,8 @@ import yaml
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import CONTROLS, MORE
+from docs.acts.plan.choices import CONTROLS
+from docs.acts.plan.word_forms import MORE
 from explorable.live import Note
 from explorable.live.runtime.exchange import control_value
 from ironlaw import EngineError, setup
@@ -44,6 +45,19 @@ def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
         ("more", '{"said": {"model": "gpt2"}}'),
         ("more", '{"said": {"offload_sizes": "bucket:auto,x:1"}}'),
         ("more", '{"lora_targets": "<script>"}'),
+        ("more", '{"cp": "awake:2"}'),
+        ("more", '{"ep": "all-linear"}'),
+        ("more", '{"ep": 1e3}'),
+        ("more", '{"rollout": "asleep:abc"}'),
+        ("more", '{"rollout": "asleep"}'),
+        ("more", '{"reference": 1000000}'),
+        ("more", '{"reference": "16-bit:0"}'),
+        ("more", '{"offload": "nosuch"}'),
+        ("more", '{"offload_sizes": "bucket:x"}'),
+        ("more", '{"update": "fp32"}'),
+        ("more", '{"dora": 1}'),
+        ("more", '{"imbalance": "2"}'),
+        ("more", '{"cp": 2, "was": {"cp": {"cp": ["awake:2", 2]}}}'),
         ("measured", '{"step_s": "1"}'),
         ("left", '{"gpu": "h200"}'),
         ("left", '{"model": "<script>"}'),
@@ -69,6 +83,21 @@ def test_a_note_of_lists_in_each_other_is_refused_before_it_is_read(name: str, m
     monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("read"))
     with pytest.raises(ValueError, match="the link"):
         control_value(note, '{"a": ' + "[" * 100 + "]" * 100 + "}")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"cp": 2, "ep": 8, "imbalance": 1.5, "node_size": 4, "micro_batches": 3, "update": "fused"},
+        {"lora_targets": "q_proj,v_proj", "lora_dropout": 0.05, "dora": True, "base_format": "fp32", "dropout": 0},
+        {"reference": "16-bit:3", "rollout": "asleep:0.5", "eval_batch": 8, "eval_kept": 0, "eval_logits": True},
+        {"reference": "fp32", "rollout": "generate", "runtime": "deepspeed", "framework": "megatron"},
+        {"offload": "shards", "offload_sizes": "bucket:100,live:5", "quantization_block": 64, "keep_logits": False},
+    ],
+)
+def test_a_link_holds_every_word_that_files_set(more: dict[str, Any]) -> None:
+    note = next(control for control in CONTROLS if control.name == "more")
+    assert control_value(note, json.dumps(more)) == json.dumps(more)
 
 
 def test_words_of_notes_are_words_of_a_setup() -> None:

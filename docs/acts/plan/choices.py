@@ -27,11 +27,12 @@ from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
 from ironlaw.files.logs import SELECTIVE
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.values import is_module
 from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published
+
+from .word_forms import MORE
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
@@ -57,15 +58,6 @@ FORMATS = {
 """Precisions of the engine, as the page calls them."""
 SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
 """Devices on which nobody trains a language model with PyTorch."""
-MORE = frozenset((
-    "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
-    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout", "cp", "ep",
-    "imbalance", "offload", "offload_sizes", "eval_batch", "eval_kept", "eval_logits", "reference", "rollout",
-))  # fmt: skip
-"""Words of a setup that no control has: files set them."""
-MOST_IMBALANCE = 100_000
-"""The largest `imbalance` that the command line takes."""
-_SWITCHES = ("dora", "double_quantization", "keep_logits", "eval_logits")
 SAID = "said"
 """Beside them: what files say from which words follow only together with what they leave open."""
 LEAN = "lean_loading"
@@ -204,23 +196,8 @@ def is_more(text: str) -> None:
             and all(name in KEPT and KEPT[name](one) for name, one in value.items())
         ):
             continue
-        named = isinstance(value, str) and _WORD.fullmatch(value) and (word != "lora_targets" or _is_targets(value))
-        if word not in MORE or not (named or _is_amount(word, value)):
+        if word not in MORE or not MORE[word](value):
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
-
-
-def _is_targets(text: str) -> bool:
-    return text == "all-linear" or all(map(is_module, text.split(",")))
-
-
-def _is_amount(word: str, value: object) -> bool:
-    if word.endswith("dropout"):
-        return isinstance(value, int | float) and 0 <= value < 1
-    if isinstance(value, bool):
-        return word in _SWITCHES
-    if word == "imbalance":
-        return isinstance(value, int | float) and 1 <= value <= MOST_IMBALANCE
-    return isinstance(value, int) and value >= (0 if word.startswith("eval") else 1)
 
 
 def _is_replaced(word: str, found: object) -> bool:
@@ -230,12 +207,17 @@ def _is_replaced(word: str, found: object) -> bool:
         word in (*MORE, "precision")
         and isinstance(found, dict)
         and found.keys() <= {word, *controls}
-        and all(isinstance(pair, list) and len(pair) == 2 and all(map(_is_plain, pair)) for pair in found.values())
+        and all(
+            isinstance(pair, list)
+            and len(pair) == 2
+            and all(one is None or MORE.get(name, _is_plain)(one) for one in pair)
+            for name, pair in found.items()
+        )
     )
 
 
 def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, bool | int | float) or _WORD.fullmatch(str(value)) is not None
+    return isinstance(value, bool | int | float) or _WORD.fullmatch(str(value)) is not None
 
 
 CONTROLS = (

@@ -26,7 +26,6 @@ from .choices import (
     KNOWN,
     LEAN,
     MEASURED,
-    MORE,
     PAIRS,
     PASTED,
     READ_AT,
@@ -43,6 +42,7 @@ from .choices import words_of as chosen
 from .left import noted, other_model
 from .measured import told as measured_words
 from .pasted import OF_A_RUN, PLAIN, labeled, latest, replaced, standing
+from .word_forms import MORE
 
 _SAME = (
     "gpu",

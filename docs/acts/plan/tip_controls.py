@@ -14,7 +14,8 @@ from ironlaw.answers.changes import Change
 from ironlaw.config.changed import changed
 from ironlaw.config.choices import buffers
 
-from .choices import CONTROLS, MORE, PAIRS, WAS, more_of, says, setup_of, words_of
+from .choices import CONTROLS, PAIRS, WAS, more_of, says, setup_of, words_of
+from .word_forms import MORE
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _GROUPS = {"dp": "data", "tp": "tensor", "pp": "pipeline", "cp": "context"}
@@ -58,7 +59,7 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
     # What follows from the rest needs no control; what does not stands among the settings that files set.
     said = _more(state, rest, found)
     formats = setup_of(state).precision.name
-    ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
+    ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.keys() >= rest.keys() else [{}]
     # The formats that stand by themselves follow what is divided.
     ways += [{**way, "precision": formats} for way in ways if "precision" not in found]
     unchosen = {name: value for name, value in found.items() if name != "precision"}
