@@ -15,6 +15,7 @@ import yaml
 from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS
+from docs.acts.plan.labels import worded
 from docs.acts.plan.word_forms import MORE
 from explorable.live import Note
 from explorable.live.runtime.exchange import control_value
@@ -98,6 +99,11 @@ def test_a_note_of_lists_in_each_other_is_refused_before_it_is_read(name: str, m
 def test_a_link_holds_every_word_that_files_set(more: dict[str, Any]) -> None:
     note = next(control for control in CONTROLS if control.name == "more")
     assert control_value(note, json.dumps(more)) == json.dumps(more)
+
+
+def test_a_check_box_is_allowed_each_of_its_ways_once() -> None:
+    line = worded(EngineError("offload", "nosuch", ("none", "optimizer", "gradients", "parameters", "shards")))
+    assert line.endswith("allowed: off, on")
 
 
 def test_words_of_notes_are_words_of_a_setup() -> None:

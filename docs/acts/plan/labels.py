@@ -30,7 +30,8 @@ def worded(error: EngineError) -> str:
     """An error of the engine in one line, as the page names things."""
     allowed = error.allowed
     if not isinstance(allowed, str):
-        allowed = tuple(_way_out(error.what, one) for one in allowed if _reachable(error.what, one))
+        ways = (_way_out(error.what, one) for one in allowed if _reachable(error.what, one))
+        allowed = tuple(dict.fromkeys(ways))
     line = EngineError(error.what, error.value, allowed, error.beside, error.because).worded(spell)
     if not is_uncounted(error):
         return line
