@@ -117,7 +117,7 @@ def compile_work(c: Setup, kernels: Mapping[Phase, Iterable[Kernel]], pieces: Co
 
 def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Phase]]) -> PhaseWork:
     """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
-    attention: list[FusedAttention] = []
+    attention: dict[int, FusedAttention] = {}
     moved = arithmetic = NOTHING
     launches = 0
     rate = c.chip.streaming
@@ -125,8 +125,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
     # Sections that are alike run the very same kernels.
     again = Counter(map(id, kernels))
     for kernel in {id(kernel): kernel for kernel in kernels}.values():
-        times = again[id(kernel)]
-        count = kernel.count * times
+        count = kernel.count * again[id(kernel)]
         launches += count * kernel.ring
         traffic = polynomial(kernel.bytes, 1 / rate)
         if kernel.product is not None:
@@ -138,7 +137,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
             rounded = attention_rate(c, kernel.head_size, _format(c, kernel), kernel.phase)
             arithmetic_time = polynomial(kernel.flops, 1 / rounded)
             ring, passed = kernel.ring, kernel.passed
-            attention += [FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window, ring, passed)] * times
+            attention[id(kernel)] = FusedAttention(arithmetic_time, traffic, kernel.count, kernel.window, ring, passed)
         elif kernel.flops(1, 1024) * rate > kernel.bytes(1, 1024) * vector_rate:
             arithmetic = arithmetic + kernel.flops * count
         else:
@@ -147,7 +146,7 @@ def _gather(c: Setup, kernels: list[Kernel], products: dict[Product, Counter[Pha
                 slow = round(kernel.decoded * rate / (DECODING * c.chip.multiprocessors))
                 moved = moved + as_size(max(0, slow - kernel.bytes(1, 1))) * count
     return PhaseWork(
-        attention=tuple(attention),
+        attention=tuple(attention[id(kernel)] for kernel in kernels if id(kernel) in attention),
         moved=polynomial(moved, 1 / rate),
         arithmetic=polynomial(arithmetic, 1 / vector_rate),
         launches=launches,
