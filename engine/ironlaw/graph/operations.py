@@ -125,7 +125,6 @@ def recomputation(section: Section, policy: Checkpointing) -> tuple[tuple[tuple[
     return ((recomputed(section, segment_ends=False), section.count - segments), (recomputed(section), segments))
 
 
-@lru_cache(maxsize=1024)
 def product_flops(op: Op) -> Size:
     """Multiplications and additions of an operation's matrix products in the forward pass."""
     return total(product.flops for product in op.matmuls)

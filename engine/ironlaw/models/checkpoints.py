@@ -98,7 +98,7 @@ def _file_shapes(path: str) -> dict[str, Shape]:
                 raise ValueError
             at = end
     except (KeyError, TypeError, ValueError):
-        raise EngineError("tensors", path, "a safetensors file, with the bytes of every shape") from None
+        raise EngineError("tensors", path, "a safetensors file, with room for every shape") from None
     return shapes
 
 

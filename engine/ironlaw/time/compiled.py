@@ -169,7 +169,8 @@ def _shape(chip: Accelerator, product: Matmul, rate: FlopsPerSecond, depth: Coun
         if power == product.m.terms[0][0]:
             return row_product(_constant(product.n), _constant(product.k), rate, units, depth, product.groups, share)
         return deep_product(_constant(product.m), _constant(product.n), rate, units, depth, product.groups, share)
-    if product.count != as_size(1):
+    one_expert = any(size != TOKENS and size.terms[0][0] == (1, 1) for size in (product.m, product.k))
+    if one_expert or product.count != as_size(1):
         return product
     if product.m == TOKENS:
         return row_product(_constant(product.n), _constant(product.k), rate, units, depth)

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.integrations.moe import _grouped_linear
 
+from ironlaw.answers.advice import advice
 from ironlaw.answers.estimate import estimate
 from ironlaw.config.layout import expert_shard
 from ironlaw.config.resolved import Setup
@@ -294,3 +295,15 @@ def test_one_device_that_shares_with_nobody_is_as_without_the_word() -> None:
     assert c == setup("Qwen/Qwen3-30B-A3B", "h200", dp=8, zero=3, ep=1, imbalance=1)
     assert expert_shard(c.model, 1) is c.model
     assert replace(c.layout, expert=8).expert_peers == 1
+
+
+@pytest.mark.parametrize("name", ["mistralai/Mixtral-8x7B-v0.1", "openai/gpt-oss-20b", "deepseek-ai/DeepSeek-V2-Lite"])
+def test_a_device_may_have_one_expert(name: str) -> None:
+    """Its tokens go through one matrix, and not through a group of them."""
+    most = max(getattr(layer.feed_forward, "count", 1) for layer, _ in model(name).kinds)
+    few, one = (
+        estimate(setup(name, "h100-sxm", dp=64, zero=3, sequence=4096, ep=ways)).time.step_s
+        for ways in (most // 2, most)
+    )
+    assert one == pytest.approx(few, rel=0.15)
+    assert advice(setup(name, "h100-sxm", dp=64, zero=3, sequence=4096))

@@ -76,7 +76,7 @@ def sections(
 
     flat = model.code == "flat"
 
-    @cache  # layers of two kinds may alternate
+    @cache
     def block(layer: Layer, count: Count = 1, training: Training | None = None) -> Section:
         attend, feed = _parts(model, layer, attention, rates, by_hand=by_hand)
         return parts.block(model, layer, count, tape("blocks.*.", training), attend, feed)
