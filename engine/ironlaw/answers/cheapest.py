@@ -96,7 +96,8 @@ class Search:
     def _by_price(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Steps[Taken]:
         best: Taken = ()
         least = float("inf"), float("inf")
-        others = [*_sets({k: v[:1] if k in SCALES else v for k, v in knobs.items()}, [*set(knobs) - set(STATE)])]
+        few = {k: v[:1] if k in SCALES else v for k, v in knobs.items()}
+        others = [*_sets(few, [k for k in knobs if k not in STATE])]
         alone = {one.option: (one,) for taken in (*states, *others) for one in taken}
         yield from self._timed(alone.values())
         ratios = {option: self.price(one)[1] for option, one in alone.items()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -207,3 +210,17 @@ def test_compiling_makes_fit_only_by_what_it_saves(sequence: int) -> None:
     saved = before.memory_bytes.device_total - after.memory_bytes.device_total
     if (before.verdict, after.verdict) == ("uncertain", "fits"):
         assert saved > 0.05 * before.memory_bytes.device_total
+
+
+def test_the_order_of_changes_is_the_same_in_every_process() -> None:
+    program = (
+        "from ironlaw import setup; from ironlaw.answers.advice import together; "
+        "print(together(setup(model='Qwen/Qwen2.5-7B', gpu='t4', batch=4, sequence=2048)).option)"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
