@@ -71,7 +71,9 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
 
     def told(state: live.State) -> dict[str, str]:
         times, *_ = multiples(audit, state.controls)
-        return {"times": f"It needs {times:.2f} times as much."}
+        # Beyond all ranges, as many digits as the amounts on the page have.
+        told = f"{times:.2f}" if times < 2 * RANGES["more"][0] else f"about {float(f'{times:.2g}'):,.0f}"
+        return {"times": f"It needs {told} times as much."}
 
     used = {part for part in PARTS if part not in ENGINE or _divides(audit)}
     return (

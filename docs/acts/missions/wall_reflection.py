@@ -58,8 +58,8 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
     def told(state: live.State) -> dict[str, str]:
         plan = wall.plan(state.controls)
         rounded, finer = busy(wall, plan), busy(wall, plan, 1)
-        both = touched(SHARES, plan.network, read(rounded) / 100) != touched(SHARES, plan.network)
-        shown = f", which the page rounds to {rounded} %: both are right" if both else ""
+        right = [f"“{LABELS[share]}”" for share in touched(SHARES, plan.network, read(rounded) / 100)]
+        shown = f", which the page rounds to {rounded} %: {' and '.join(right)} are both right" if right[1:] else ""
         return {"network": f"The network is busy {finer} % of the step{shown}."}
 
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())

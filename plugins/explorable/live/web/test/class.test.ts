@@ -2,6 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
 import { fileName, fileOf, MOST_CHARACTERS, textOf } from "../src/ledger/file";
+import { settle } from "./fake-worker";
 import { account, defended, entry, memory } from "./ledger-kit";
 
 /** What the build says of the act. */
@@ -130,6 +131,23 @@ test("two files that hold the same ledger are both counted, and named", async ()
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
   expect(host.querySelector(".il-trouble")?.textContent).toBe("copy.json holds the same as Ada.json: both are counted.");
+});
+
+test("a later file that takes the place of another of its name says so, and the same file again says nothing", async () => {
+  const host = document.createElement("div");
+  document.body.replaceChildren(host);
+  mount(host);
+  const input = host.querySelector<HTMLInputElement>("input");
+  const choose = async (text: string): Promise<string> => {
+    Object.defineProperty(input, "files", { configurable: true, value: [new File([text], "day.json")] });
+    input?.dispatchEvent(new Event("change"));
+    for (let turn = 0; turn < 10; turn += 1) await settle();
+    return host.querySelector(".il-trouble")?.textContent ?? "";
+  };
+  const [one, other] = [textOf(fileOf(mine.entries)), textOf({ ...fileOf(mine.entries), player: "Ben" })];
+  expect([await choose(one), await choose(one)]).toEqual(["", ""]);
+  await choose(other);
+  await expect.poll(() => host.querySelector(".il-trouble")?.textContent).toBe("day.json takes the place of another file of that name. Give each file its reader's name.");
 });
 
 test("a file that takes the place of one that others equal is not called counted", async () => {

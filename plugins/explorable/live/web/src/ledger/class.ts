@@ -120,12 +120,15 @@ class ClassPart implements Part {
     const taken = new Set<string>();
     for (const file of files) {
       const name = file.name.replace(/\.json$/i, "");
-      if (taken.has(name)) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
+      const twice = taken.has(name);
+      if (twice) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
       taken.add(name);
       try {
         const text = await textIn(file);
         const read = { file: name, text, ...ledgerIn(text) };
         const present = this.#files.findIndex((one) => one.file === name);
+        const before = this.#files[present];
+        if (before && before.text !== text && !twice) refused.push(`${file.name} takes the place of another file of that name. Give each file its reader's name.`);
         this.#files.splice(present < 0 ? this.#files.length : present, present < 0 ? 0 : 1, read);
       } catch (error) {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);

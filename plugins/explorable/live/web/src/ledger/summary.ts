@@ -33,7 +33,7 @@ function section(entry: Entry, href: Href): Node[] {
   const day = new Date(playedAt(entry)).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
   const head = [
     h("h2", {}, address ? h("a", { href: address }, title) : title),
-    h("p", { class: "il-help" }, `${(entry.memory?.exercise ? OF_EXERCISE : STAGES)[entry.stage]}, ${day}`),
+    h("p", { class: "il-help" }, `${(entry.memory?.exercise ? OF_EXERCISE : STAGES)[entry.stage]}, last changed ${day}`),
   ];
   if (!account) return [...head, h("p", {}, "Played in an earlier version of this site. Open the act to see it here in full.")];
   const facts = [...factsOf(account, entry.stage !== "none"), ...reached(entry)];
