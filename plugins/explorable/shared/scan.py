@@ -18,12 +18,14 @@ from explorable.shared import yaml_text
 
 _FENCE = re.compile(r"(?P<prefix>[> \t]*)(?P<signs>`{3,}|~{3,})(?P<info>[^`]*)$")
 _LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
-_OPTION = re.compile(r"([\w-]+)=([\"'])(.*?)\2")
+_OPTION = re.compile(r"(?<![\w-])([\w-]+)=([\"'])(.*?)\2")
 _BLOCK = re.compile(r"[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
-_HEADING = re.compile(r"(?P<signs>#{1,6})[ \t]+(?P<text>.+?)(?:[ ]+\{:?(?P<attributes>[^{}]*)\})?[ ]*#*[ ]*")
+_HEADING = re.compile(r"(?P<signs>#{1,6})[ \t]+(?P<text>.+?)(?:[ ]+\{:?(?P<attributes>[^{}]*)\})?(?:[ ]*#+)?")
+_LONGEST_HEADING = 1000
+_DEEPEST = 100
 _ANCHOR = re.compile(r"(?:^|\s)#([\w.-]+)")
 _ROLE = re.compile(r"\{(?P<name>[\w-]+)\}(?P<text>.*)", re.DOTALL)
-_LINK = re.compile(r"\]\(<?(?P<target>[^)\s>]+)>?(?:\s[^)]*)?\)")
+_LINK = re.compile(r"\]\(<?(?P<target>[^)\s>]{1,1000})>?(?:\s[^)]{0,500})?\)")
 # As `pymdownx.snippets` reads them: a file in quotes behind a mark, or files in lines of their own between two marks.
 _MARK = r"-+8<-+"
 _INCLUDED = re.compile(
@@ -185,7 +187,7 @@ class Scan:
         """The title that the front matter gives. What is wrong with that is said where the page is checked."""
         try:
             meta = yaml_text.load(self.front)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, RecursionError):
             return ""
         return str(meta.get("title") or "") if isinstance(meta, dict) else ""
 
@@ -238,7 +240,8 @@ def _front(lines: Sequence[str]) -> int:
 
 
 def _headings(prose: Sequence[str]) -> list[Heading]:
-    read = ((number, _HEADING.fullmatch(line)) for number, line in enumerate(prose, 1) if line.startswith("#"))
+    signed = ((number, line.rstrip(" ")) for number, line in enumerate(prose, 1) if line.startswith("#"))
+    read = ((number, _HEADING.fullmatch(line)) for number, line in signed if len(line) <= _LONGEST_HEADING)
     found = ((number, heading, _ANCHOR.search(heading["attributes"] or "")) for number, heading in read if heading)
     return [Heading(line, len(one["signs"]), one["text"], anchor[1] if anchor else "") for line, one, anchor in found]
 
@@ -384,6 +387,8 @@ def _blocks(prose: Sequence[str]) -> tuple[list[Block], list[tuple[int, str]]]:
                 strays.append((number, slashes))
             continue
         opened.append(len(found))
+        # What is open further out is left so: nobody nests blocks so deep.
+        del opened[:-_DEEPEST]
         barred = argument[:1] in ("", "|")
         found.append(Block(number, None, slashes, name, argument.removeprefix("|").strip(), barred))
     return found, strays

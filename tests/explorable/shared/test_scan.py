@@ -160,3 +160,29 @@ def test_a_numbered_block_keeps_its_number_within_another() -> None:
         ("tab-inner", "1.1", 5),
         ("tab-outer", "1.2", 9),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "](" * 50_000,
+        "](a " * 25_000,
+        "](<" * 30_000,
+        "](a \n" * 20_000,
+        f"# a{' ' * 40_000}{{bbb",
+        f"# a{' ' * 900}{{bbb",
+        f"``` {'a-' * 40_000}\n```",
+        "/// x | y\n" * 20_000 + "///\n" * 20_000,
+        "/// x | y\n" * 20_000 + "////\n" * 20_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_hostile_page_is_read_in_time_that_grows_with_its_length(text: str) -> None:
+    """Where it does not, this takes minutes."""
+    page = scan(text)
+    assert not page.links
+    assert not any(fence.options for fence in page.fences)
+
+
+def test_front_matter_that_is_nested_without_end_gives_no_title() -> None:
+    assert scan(f"---\ntitle: {'[' * 40_000}\n---\n").title == ""

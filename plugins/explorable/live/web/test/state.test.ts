@@ -154,6 +154,13 @@ test("a hand that is back where it was asks again where a frame has taken the vi
   expect(new Act(PLAIN, opened, visible, ready).batch(1).effects).toEqual([{ kind: "start" }]);
 });
 
+test("a reader who is back where the whole page stands keeps it, whatever frame comes late", () => {
+  const act = new Act(PLAIN, opened, visible, ready).batch(3).answer("3").tell(slid(2));
+  const late = framed(act, "2");
+  act.batch(2).tell(slid(3)).batch(3).tell(late, { kind: "followed", late: false }, { kind: "ended" });
+  expect([act.number, isShown(act.state), act.state.stale, leads(act.state)]).toEqual(["3", true, null, false]);
+});
+
 test("a picture of the reader's state brightens while the rest of a late view is awaited", () => {
   const act = new Act(PLAIN, opened, visible, slid(2));
   expect(act.state.stale).toBe("true");

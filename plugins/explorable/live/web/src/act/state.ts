@@ -162,7 +162,10 @@ export const isShown = ({ page, rev, facts }: ActState): boolean => page?.rev ==
 export const stands = ({ page, rev: now }: ActState, rev: number): boolean => now === rev && page?.level === "view" && page.rev === rev;
 
 /** Whether the hand is elsewhere than the last frame. */
-export const leads = ({ page, rev, rests }: ActState): boolean => !rests && !(page?.level === "frame" && page.rev === rev);
+export function leads(state: ActState): boolean {
+  const { page, rev, rests } = state;
+  return !rests && !isShown(state) && !(page?.level === "frame" && page.rev === rev);
+}
 
 /** What Python said of the reader's state; nothing while it has not answered. */
 export function resultsOf(state: ActState): Results {
@@ -322,7 +325,9 @@ const STEPS: { [Kind in keyof Events]: (state: ActState, event: Events[Kind]) =>
   started: needed,
   python: (state, { ready }) => (ready && !state.computing ? needed({ ...state, ready }) : [{ ...state, ready }, []]),
 
+  // A reader who is back where the whole page stands needs no frame, and a late one must not take its place.
   framed: (state, { rev, of, view }) => {
+    if (isShown(state)) return [state, []];
     const now = equal(of.state, state.at.state) ? state.rev : rev;
     const next: ActState = { ...state, page: { ...NO_RESULTS, level: "frame", rev: now, of, view, rest: false } };
     return [isMarked(state.stale) ? faded(next) : next, []];
