@@ -187,7 +187,7 @@ class Scan:
         """The title that the front matter gives. What is wrong with that is said where the page is checked."""
         try:
             meta = yaml_text.load(self.front)
-        except (yaml.YAMLError, RecursionError):
+        except yaml.YAMLError:
             return ""
         return str(meta.get("title") or "") if isinstance(meta, dict) else ""
 

@@ -54,5 +54,5 @@ def load(text: str) -> Any:
     """The value of a YAML text. Raises `yaml.MarkedYAMLError` with the place of a mistake."""
     try:
         return yaml.load(text, Loader=_Strict)
-    except (ArithmeticError, ValueError) as error:  # of a character that is none
+    except (ArithmeticError, ValueError, RecursionError) as error:  # of a character that is none, of lists in lists
         raise yaml.MarkedYAMLError(problem=f"a value cannot be read ({type(error).__name__})") from None

@@ -207,7 +207,7 @@ export class Page {
 
   /** Whether the sentence stands above the picture. */
   get #revealsFirst(): boolean {
-    return this.parts.host.dataset.revealFirst !== undefined;
+    return this.parts.store.state.facts.revealFirst;
   }
 
   /** The controls that appear with the reveal. */

@@ -44,7 +44,7 @@ export class Paint {
   }
 
   /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. `asked`: for a hint. */
-  frame(view: View, asked = false): void {
+  frame(view: View, asked: boolean): void {
     this.#host.dataset.live = "true";
     // Until the whole view comes, what stands beside the picture is of the state before.
     this.#host.toggleAttribute("data-framed", true);
