@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpu_bench.experiments.digits import MNIST_FINGERPRINT, fingerprint
+from gpu_bench.experiments.digits import CLASSES, MNIST_FINGERPRINT, fingerprint
 from gpu_bench.experiments.failures.case import FailureCase
-from gpu_bench.experiments.hybrid.arms import Arm
 from gpu_bench.experiments.hybrid.case import HybridCase
-from gpu_bench.experiments.hybrid.verdict import PLAIN, point_steps
+from gpu_bench.experiments.hybrid.verdict import PLAIN
 from gpu_bench.machine import provenance
+from gpu_bench.record.hybrid_checks import hybrid_faults
 from gpu_bench.record.repeated import copied
 
+_LAST, _EASIER = 10, 0.5
+"""Points at a curve's end, and the share of their lowest loss below which that of a test drawn alike does not come."""
 _LEAST_SHARE = 0.005
 """Share of a repeat's time that its trainings take at least: the rest is starting, loading, testing."""
 
@@ -74,16 +76,12 @@ def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> It
             yield f"run {name!r}: two seeds measured exactly the same"
         for one, curve in zip(run["seeds"], curves, strict=True):
             yield from (f"run {name!r}, seed {one['seed']}: {fault}" for fault in _test_faults(one["test"], curve))
-    yield from _failure_faults(arms) if isinstance(case, FailureCase) else _hybrid_faults(case, arms)
+    yield from _failure_faults(arms) if isinstance(case, FailureCase) else hybrid_faults(case, arms)
     for index, repeat in enumerate(record["provenance"]["repeats"]):
         name = "cpu_s" if isinstance(case, FailureCase) else "seconds"
         total, most = sum(run["seeds"][index][name] for run in runs.values()), provenance.lasted(repeat)
         if not _LEAST_SHARE * most < total <= most:
             yield f"{total:.1f} s of training are not what fills a repeat of {most:.0f} s"
-
-
-_CLASSES = 10
-"""Digits that are told apart where accuracy is tested (`gpu_bench.experiments.digits`)."""
 
 
 def _losses(one: Mapping[str, Any]) -> list[float | None]:
@@ -97,7 +95,7 @@ def _test_faults(test: Mapping[str, Any], curve: Sequence[float | None]) -> Iter
     What is told wrong has a probability of half at most, and what is told right one of a class's share at least.
     """
     loss, right = test["loss"], test.get("accuracy")
-    most = math.log(_CLASSES)
+    most = math.log(CLASSES)
     if right == 1 and (loss is None or loss > most * 1.001):
         told = "not finite" if loss is None else f"{loss:.3g}"
         yield f"its loss is {told} where all are told right; at most {most:.3g} is possible"
@@ -110,66 +108,23 @@ def _test_faults(test: Mapping[str, Any], curve: Sequence[float | None]) -> Iter
         yield f"its loss is {loss:.3g} on what it has not seen, and never below {lowest:.3g} on what it has"
 
 
+def _end_faults(test: Mapping[str, Any], curve: Sequence[float | None]) -> Iterator[str]:
+    """Whether a failure's test is of the model that its last steps left, on which every point is a computed step."""
+    last, loss = curve[-_LAST:], test["loss"]
+    finite = [one for one in last if one is not None]
+    if loss is None or len(last) < _LAST:
+        return
+    if not finite:
+        yield f"its loss is {loss:.3g} on what it has not seen, and of the last {_LAST} points none is finite"
+    elif loss < _EASIER * min(finite):
+        yield f"its loss is {loss:.3g} on what it has not seen, and the last {_LAST} points are above {min(finite):.3g}"
+
+
 def _failure_faults(arms: Mapping[str, Any]) -> Iterator[str]:
     for name, run in arms["runs"].items():
         for one in run["seeds"]:
             points = -(-run["settings"]["steps"] // one["every"])
             if any(len(curve) != points for curve in one["curves"].values()):
                 yield f"a curve of run {name!r} does not have {points} points"
-
-
-def _hybrid_faults(case: HybridCase, arms: Mapping[str, Any]) -> Iterator[str]:
-    plain = arms["runs"][PLAIN]["seeds"]
-    for name, run in arms["runs"].items():
-        arm = Arm(**run["settings"])
-        for one, beside in zip(run["seeds"], plain, strict=True):
-            starts = beside["curve"] if arms["clock"] == "processor" else beside["curve"][:1]
-            for fault in (*_step_faults(arm, one), *_curve_faults(arm, case, one, starts)):
+            for fault in _end_faults(one["test"], one["curves"]["loss"]):
                 yield f"run {name!r}, seed {one['seed']}: {fault}"
-
-
-def _step_faults(arm: Arm, one: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the steps that one training counted."""
-    told, steps = one["told"], one["steps"]
-    if sum(told["phases"].values()) != steps:
-        yield f"its phases do not sum to {steps} steps"
-    if arm.predictor == "none" and told["phases"]["warmup"] != steps:
-        yield "it never predicts, and has other phases than warm-up"
-    if sum(each["compared"] for each in told["horizons"]) > steps - told["phases"]["predict"]:
-        yield "more predictions were compared than steps computed"
-    # Processor time on one thread, and the clock of a GPU, pass no faster than the clock on the wall.
-    if one["seconds"] > 1.05 * sum(told["phase_seconds"].values()) + 1:
-        yield f"it took {one['seconds']:.1f} s, its phases {sum(told['phase_seconds'].values()):.1f} s on the clock"
-    if told["divergences"] > told["phases"]["predict"]:
-        yield "it diverged more often than it predicted"
-
-
-def _curve_faults(
-    arm: Arm, case: HybridCase, one: Mapping[str, Any], plain: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    """What is wrong with the curve of one training, whose time must rise and whose start is that of plain training."""
-    curve = one["curve"]
-    if len(curve) != (points := len(point_steps(one["steps"]))):
-        yield f"its curve has {len(curve)} points, {one['steps']} steps have {points}"
-    times = [point["seconds"] for point in curve]
-    if times != sorted(times) or times[-1] > one["seconds"] or len({*times}) < len(times) / 2:
-        yield "the times of its curve do not rise to its whole"
-    share = (curve[-1]["step"] + 1) / one["steps"]
-    if share * one["seconds"] > 2 * times[-1] + 1:
-        yield f"its last point is at {times[-1]:.1f} s, its end at {one['seconds']:.1f} s"
-    for phase, steps in one["told"]["phases"].items():
-        if sum(point["phase"] == phase for point in curve) > steps:
-            yield f"its curve has more points of phase {phase!r} than it has steps"
-    if any((point["loss"] is not None) and point["phase"] == "predict" and not arm.forward for point in curve):
-        yield "its curve has a loss where a predicted step computed none"
-    # Equal seeds start from equal weights, and see equal batches in equal order, until the first step is predicted.
-    # On a GPU, which sums in any order, only the first losses are equal.
-    if arm.larger > 1 or arm.mixed or arm.parts > 1:
-        return
-    alike = arm.optimizer == "adam" and arm.rate == 1
-    until = one["steps"] if arm.predictor == "none" else arm.schedule(case.steps).warmup_steps
-    losses = {point["step"]: point["loss"] for point in plain}
-    for point in curve:
-        same = point["step"] == 0 or (alike and point["step"] < until)
-        if same and point["loss"] != losses.get(point["step"], point["loss"]):
-            yield f"its loss at step {point['step']} is not that of plain training, from which it does not differ yet"

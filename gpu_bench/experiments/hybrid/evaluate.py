@@ -14,7 +14,7 @@ from gpu_bench.cases.case import Case
 from gpu_bench.experiments.digits import digits, mnist
 from gpu_bench.experiments.failures.training import compact
 from gpu_bench.experiments.hybrid import memory
-from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.experiments.hybrid.arms import REMEMBERED, Arm
 from gpu_bench.experiments.hybrid.case import HybridCase, MemoryCase
 from gpu_bench.experiments.hybrid.digits_task import Batch, DigitsTask
 from gpu_bench.experiments.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
@@ -55,7 +55,7 @@ def predictor_of(arm: Arm, seed: int) -> Predictor:
         case "last-update":
             return LastUpdate()
         case "mean-update":
-            return MeanUpdate(8)
+            return MeanUpdate(REMEMBERED["mean-update"])
         case "linear-fit":
             return LinearFit()
         case "dynamic-modes":

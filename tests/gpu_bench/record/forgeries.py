@@ -383,6 +383,64 @@ def _slightly_faster(record: Record, draw: random.Random) -> None:
     _scale(lambda one: one.uniform(0.97, 0.995))(record, draw)
 
 
+def _every(record: Record, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change every training of a hybrid record in which steps are predicted."""
+    for run in record["arms"]["runs"].values():
+        if run["settings"]["predictor"] != "none":
+            for one in run["seeds"]:
+                change(one)
+
+
+def _told(name: str, value: object) -> Forge:
+    return lambda record, draw: _every(record, lambda one: one["told"].update({name: value}))
+
+
+def _near(record: Record, draw: random.Random) -> None:
+    """Predictions of zero that hit."""
+    cosine, error = draw.uniform(0.9, 0.999), draw.uniform(0.01, 0.3)
+    for one in record["arms"]["runs"]["no-op"]["seeds"]:
+        for each in one["told"]["horizons"]:
+            each.update(cosine=cosine, error=error)
+
+
+def _too_near(record: Record, draw: random.Random) -> None:
+    """Errors smaller than their angles allow."""
+    for run in record["arms"]["runs"].values():
+        for each in (each for one in run["seeds"] for each in one["told"]["horizons"]):
+            each["error"] = draw.uniform(0.1, 0.9) * (1 - each["cosine"]) / 2
+
+
+def _small_peak(record: Record, draw: random.Random) -> None:
+    name = draw.choice(("computed", "predicted"))
+    _every(record, lambda one: one["memory"].update({name: int(one["memory"][name] * draw.uniform(0.01, 0.2))}))
+
+
+def _elsewhere(record: Record, draw: random.Random) -> None:
+    _every(record, lambda one: one["memory"].update(elsewhere=draw.randrange(1, 10**6)))
+
+
+def _cured(record: Record, draw: random.Random) -> None:
+    """The tests of a cure in the place of a failure's."""
+    runs = record["arms"]["runs"].values()
+    of = {run["settings"]["role"]: run["seeds"] for run in runs}
+    for one, other in zip(of["failure"], of["reference"], strict=True):
+        one["test"] = {**other["test"], "loss": other["test"]["loss"] * draw.uniform(0.99, 1.01)}
+
+
+def _finite(record: Record, draw: random.Random) -> None:
+    """Tests with a loss where training ended without one."""
+    for run in record["arms"]["runs"].values():
+        for one in run["seeds"]:
+            if one["curves"]["loss"][-1] is None:
+                one["test"]["loss"] = draw.uniform(0.5, 2)
+
+
+def _encoded(record: Record, draw: random.Random) -> None:
+    factor = 10 ** draw.uniform(-6, -2)
+    for point in record["points"]:
+        point["samples_s"] = [[one * factor for one in row] for row in point["samples_s"]]
+
+
 FORGERIES = (
     Forgery("steps take a billionth", _scale(lambda draw: 10 ** draw.uniform(-9, -4))),
     Forgery("steps take a tenth", _scale(lambda draw: draw.uniform(0.02, 0.1))),
@@ -447,6 +505,18 @@ FORGERIES = (
     Forgery("trainings of months", _long, needs="arms"),
     Forgery("a point of a curve left out", _curve_point, needs="arms"),
     Forgery("other digits", _digits, needs="digits"),
+    Forgery("snapshots of a byte", _told("snapshot_bytes", 1), needs="hybrid"),
+    Forgery("no snapshots", _told("snapshot_bytes", 0), needs="hybrid"),
+    Forgery("remembered updates of a byte", _told("history_bytes", 1), needs="hybrid"),
+    Forgery("predictions that cost nothing", _told("extra_seconds", 0.0), needs="hybrid"),
+    Forgery("predictions that cost more than all steps", _told("extra_seconds", 1e6), needs="hybrid"),
+    Forgery("predictions of zero that hit", _near, needs="no-op"),
+    Forgery("errors below their angles", _too_near, needs="no-op"),
+    Forgery("peaks below what they hold", _small_peak, needs="peaks"),
+    Forgery("bytes elsewhere that are not put there", _elsewhere, needs="peaks"),
+    Forgery("failures whose tests are the reference's", _cured, needs="failure"),
+    Forgery("tests with a loss, after training without one", _finite, needs="not finite"),
+    Forgery("text encoded faster than any program does", _encoded, needs="pipeline"),
     Forgery("a little faster", _slightly_faster, passes="times are possible: only measuring again tells"),
 )
 
@@ -459,6 +529,12 @@ def _has(record: Record, forgery: Forgery) -> bool:
         "long": "samples" in record and min(map(sum, record["samples"]["step_s"])) >= 2,
         "state": bool(record.get("memory", {}).get("held", {}).get("optimizer")),
         "classes": "arms" in record and "accuracy" in next(iter(record["arms"]["runs"].values()))["seeds"][0]["test"],
+        "hybrid": record["suite"] == "hybrid",
+        "no-op": record["suite"] == "hybrid" and "no-op" in record["arms"]["runs"],
+        "peaks": record["case"]["name"] == "hybrid-memory",
+        "failure": record["suite"] == "failures" and record["case"]["name"] != "failure-large-batch",
+        "not finite": record["case"]["name"] in ("failure-outlier", "failure-linear-scaling"),
+        "pipeline": record["suite"] == "pipeline",
         "digits": record["suite"] == "failures" or record["case"].get("task") == "digits",
     }
     return needs.get(forgery.needs, forgery.needs in record) and not (forgery.gpu and cpu)

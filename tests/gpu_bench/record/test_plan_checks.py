@@ -378,13 +378,6 @@ def test_a_record_that_contradicts_itself_is_faulty(file: str, change: Change, t
     assert any(told in fault for fault in faults), faults
 
 
-def test_as_many_digits_are_told_apart_as_there_are() -> None:
-    from gpu_bench.experiments.digits.digits import CLASSES
-    from gpu_bench.record.arms_checks import _CLASSES
-
-    assert _CLASSES == CLASSES
-
-
 @given(st.one_of(st.binary(max_size=12), st.text(max_size=8).map(str.encode).map(lambda text: text[1:])))
 def test_no_text_gives_more_tokens_than_bytes(text: bytes) -> None:
     """Not even one that is cut within a character: the replacement character, of three bytes, is one token."""

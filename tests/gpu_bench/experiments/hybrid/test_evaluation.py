@@ -16,7 +16,7 @@ import torch
 from book.runs import compared
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.cases.suites import TINY
-from gpu_bench.experiments.hybrid.arms import ARMS, computed
+from gpu_bench.experiments.hybrid.arms import ARMS, REMEMBERED, computed
 from gpu_bench.experiments.hybrid.case import HYBRID_SUITE, HybridCase
 from gpu_bench.experiments.hybrid.evaluate import predictor_of, task_of, train
 from gpu_bench.experiments.hybrid.schedule import CONSERVATIVE
@@ -29,8 +29,10 @@ from gpu_bench.record.tables import to_json
 from ironlaw import model, training_memory
 from tests.gpu_bench.tiny import recorded
 
-CASE = TINY["hybrid-tiny"][0]
-TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
+CASE, TEXT = (
+    next(case for case in TINY["hybrid-tiny"] if isinstance(case, HybridCase) and case.task == task)
+    for task in ("digits", "text")
+)
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +102,24 @@ def test_a_gpu_is_asked_for_the_memory_that_the_engine_estimates(case: HybridCas
         needs[name] = step + kept
     most = max(needs.values())
     assert most <= case.minimum_memory <= 1.3 * most
+
+
+@pytest.mark.parametrize("case", [CASE, replace(CASE, channels=5), TEXT], ids=("digits", "wide digits", "text"))
+def test_the_weights_of_a_case_are_those_of_its_network(case: HybridCase) -> None:
+    network = task_of(case, torch.device("cpu")).network(seed=0)
+    assert case.weight_bytes == sum(parameter.nbytes for parameter in network.parameters())
+
+
+def test_mnist_has_larger_images() -> None:
+    """Two of its layers know the side: 28 pixels become 14, of 16 channels, each with ten weights."""
+    digits, mnist = replace(CASE, channels=8), replace(CASE, channels=8, task="mnist")
+    assert mnist.weight_bytes - digits.weight_bytes == 4 * 10 * 16 * (14**2 - 4**2)
+
+
+@pytest.mark.parametrize("name", [name for name, arm in ARMS.items() if arm.predictor != "none"])
+def test_a_predictor_remembers_as_many_updates_as_records_are_checked_by(name: str) -> None:
+    arm = ARMS[name]
+    assert predictor_of(arm, seed=0).history == REMEMBERED[arm.predictor]
 
 
 def test_rare_tokens_share_the_last_number() -> None:
