@@ -28,6 +28,13 @@ console.log(states[0] === states[1]);
 """Two states of the graph: a `1` leads from one to state 234; from the other to state 2, and a `3` to state 4."""
 
 
+ENDLESS = """
+self.lunr.TokenSet.fromFuzzyString("a".repeat(40), 99);
+console.log(self.lunr.TokenSet.fromFuzzyString("memory", 2).edges.m !== undefined);
+"""
+"""A query of forty characters and `~99`: a graph of all words at 99 changes, for which Node.js runs out of memory."""
+
+
 def materials() -> Path:
     """The search's worker as Material has it."""
     theme = find_spec("material")
@@ -38,14 +45,19 @@ def materials() -> Path:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+def test_a_search_for_words_at_99_changes_ends() -> None:
+    assert _printed(WORKER.read_text("utf-8") + ENDLESS) == "true"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 def test_states_that_differ_have_different_names_in_the_books_worker() -> None:
     for worker, same in (("importScripts(location.hash.slice(1));", "true"), (WORKER.read_text("utf-8"), "false")):
-        ran = subprocess.run(
-            ["node", "-", materials()],
-            input=BEFORE + worker + STATES,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        assert ran.stdout.strip() == same
+        assert _printed(worker + STATES) == same
+
+
+def _printed(program: str) -> str:
+    """What a program prints where Material's worker runs."""
+    ran = subprocess.run(
+        ["node", "-", materials()], input=BEFORE + program, capture_output=True, text=True, check=True, timeout=60
+    )
+    return ran.stdout.strip()

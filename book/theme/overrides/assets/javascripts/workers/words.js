@@ -1,4 +1,4 @@
-// Every word that the search index has is found. Material's search, whose file the page names behind the `#`, with one change.
+// Every word that the search index has is found, and every search ends. Material's search, whose file the page names behind the `#`, with two changes.
 //
 // lunr 2.3.9 folds the graph of all words: two states are one where the labels and numbers of what follows them are the same text. It
 // writes these one behind the other, so label `1` before state 234 reads as label `1` before state 2 and label `3` before state 4. In a
@@ -12,3 +12,7 @@ lunr.TokenSet.prototype.toString = function () {
   for (const label of Object.keys(this.edges).sort()) text += `${label}${this.edges[label].id};`;
   return text;
 };
+
+// A word with `~99` behind it means every word at 99 changes from it, for which a search makes more states than memory holds.
+const { fromFuzzyString } = lunr.TokenSet;
+lunr.TokenSet.fromFuzzyString = (word, changes) => fromFuzzyString(word, Math.min(changes, 2));
