@@ -197,7 +197,7 @@ def compute(state: live.State) -> live.View:
         summary=f"One layer of GPT-2 XL on {chip.title}, batch {asked.batch} with {asked.sequence} tokens: "
         + ", ".join(f"{one.name} {one.intensity:.1f} FLOP per byte, {one.bound}-bound" for one in found)
         + f". The ridge lies at {ridge:.0f}.",
-        tables={"roofline": table(found, total)},
+        tables={} if state.moving else {"roofline": table(found, total)},
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from explorable import live
 from ironlaw import GB
 
@@ -22,7 +24,7 @@ def compute(state: live.State) -> live.View:
     parts = ", ".join(f"{PARTS[part].lower()} {text} GB" for part, text in written(now).items() if now.sizes[part])
     return live.View(
         data={
-            "areas": tuple(areas(batch)),
+            "areas": areas(batch),
             "limit": ({"gb": ROOM / GB, "text": f"can give {gb(ROOM)} GB"},) if top > ROOM / GB else (),
             "peak": ({"at": peak_index(batch), "gb": peak.total / GB, "text": f"peak {gb(peak.total)} GB"},),
             "playhead": ({"at": here, "gb": now.total / GB, "text": now.title},),
@@ -31,7 +33,7 @@ def compute(state: live.State) -> live.View:
         headline=live.Figure(now.title, gb(now.total), "GB"),
         summary=f"{now.title}: {gb(now.total)} GB, of which {parts}. The highest moment is “{peak.title}” with "
         f"{gb(peak.total)} GB; the card can give {gb(ROOM)} GB.",
-        tables={"step": table(batch, here)},
+        tables={} if state.moving else {"step": table(batch, here)},
         failure=None if fits(batch) else out_of_memory(batch),
     )
 
@@ -43,7 +45,8 @@ def written(point: Point) -> dict[str, str]:
     return {part: f"{size:.2f}" for part, size in live.adding_up(sizes, point.total / GB, rest=rest).items()}
 
 
-def areas(batch: int) -> list[live.Row]:
+@cache
+def areas(batch: int) -> tuple[live.Row, ...]:
     """A column for each moment, stacked by part."""
     rows: list[live.Row] = []
     for at, one in enumerate(timeline(batch)):
@@ -51,7 +54,7 @@ def areas(batch: int) -> list[live.Row]:
         for part, size in one.sizes.items():
             rows.append({"at": at, "part": part, "from": base, "to": base + size / GB})
             base += size / GB
-    return rows
+    return tuple(rows)
 
 
 def out_of_memory(batch: int) -> live.Failure:

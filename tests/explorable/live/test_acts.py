@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from explorable.live.build.description import describe
 from explorable.live.build.rehearsal import rehearse
 from explorable.live.runtime import acts
 from explorable.live.runtime.acts import ActError, LoadedAct, load
-from explorable.live.runtime.exchange import plain, state_of
+from explorable.live.runtime.exchange import plain, state_of, text
 from explorable.live.runtime.program import Program
 from explorable.live.runtime.validation import check_definition
 
@@ -318,6 +319,24 @@ def test_a_view_that_a_page_cannot_show_is_refused(change: Callable[[live.View],
 )
 def test_plain_data_passes_unchanged(value: object) -> None:
     assert plain(value, "value") == value
+    assert json.loads(text(value, "value")) == value
+
+
+@pytest.mark.parametrize(
+    "value", [MappingProxyType({"a": 1}), live.Figure("Step", "1", "s"), (1, [range(3)]), {"a": ()}]
+)
+def test_a_frame_has_the_text_of_plain_data(value: object) -> None:
+    assert json.loads(text(value, "View")) == plain(value, "View")
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": [math.inf]}, {1, 2}, live.Figure("Step", "1", b"s")])  # type: ignore[arg-type]
+def test_what_json_cannot_carry_is_refused_with_its_place(value: object) -> None:
+    told = []
+    for convert in (plain, text):
+        with pytest.raises((TypeError, ValueError), match="^View") as raised:
+            convert(value, "View")
+        told.append(str(raised.value))
+    assert told[0] == told[1]
 
 
 def test_the_garbage_collector_does_not_scan_the_objects_of_an_act() -> None:

@@ -30,6 +30,7 @@ from explorable.live.runtime.exchange import (
     plain,
     same,
     state_of,
+    text,
     told_blanks,
 )
 from explorable.live.runtime.measured import answering
@@ -73,24 +74,16 @@ class LoadedAct:
         share = None if best is None or not isinstance(score, (int, float)) else max(0.0, score / best)
         return {**mapping(view), "ledger": fields, "score": score, "share": share}
 
-    def frame(self, state: Mapping[str, Any]) -> Plain:
-        """What of a view the eye follows while a hand moves: a view without tables, and nothing for the ledger.
+    def frame(self, state: Mapping[str, Any]) -> str:
+        """What of a view the eye follows while a hand moves, as JSON: no tables, and nothing for the ledger.
 
         Raises `ActError` as `compute`. The whole view of where the hand rests is `compute`'s.
         """
         current = replace(self._state(state), moving=True)
         view = self._guard("compute", lambda: self.act.compute(current))
         seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
-        shown = self._guard("compute", lambda: plain(seen, "View"))
-        return {
-            **mapping(shown),
-            "tables": {},
-            "command": "",
-            "readings": {},
-            "ledger": {},
-            "score": None,
-            "share": None,
-        }
+        unread: dict[str, object] = {"tables": {}, "command": "", "readings": {}, "ledger": {}, "score": None, "share": None}
+        return self._guard("compute", lambda: text({**seen, **unread}, "View"))
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.
@@ -205,7 +198,7 @@ def compute(name: str, state_json: str) -> str:
 
 def frame(name: str, state_json: str) -> str:
     """The same for a frame while a hand moves: tables, ledger and score, which nobody reads then, are empty."""
-    return _json(loaded(name).frame(json.loads(state_json)))
+    return loaded(name).frame(json.loads(state_json))
 
 
 def reveal(name: str, state_json: str) -> str:

@@ -305,6 +305,20 @@ def plain(value: object, where: str) -> Plain:
         return _careful(value, where)
 
 
+def text(value: object, where: str) -> str:
+    """What `plain` makes of a value, as JSON, in half the time: for the frames of a drag. Raises as `plain`, but not for a key."""
+    try:
+        return json.dumps(value, allow_nan=False, default=_as_json)
+    except (TypeError, ValueError):
+        return json.dumps(_careful(value, where))
+
+
+def _as_json(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: getattr(value, name) for name in _names(cast(Hashable, type(value)))}
+    return dict(value) if isinstance(value, Mapping) else _careful(value, "")
+
+
 def mapping(value: Plain) -> dict[str, Plain]:
     """The plain form of a dataclass, which is always a mapping."""
     assert isinstance(value, dict)
