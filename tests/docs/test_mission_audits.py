@@ -8,8 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+from torch.utils.flop_counter import FlopCounterMode
 
-from docs.acts.missions import audit_reflection, audit_score, cloud, cloud_wall
+from docs.acts.missions import audit_reflection, audit_score, cloud, cloud_wall, mobile
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.state_audit import act as audit
@@ -335,3 +339,59 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"
+
+
+WIDTH, BLOCKS, LAST = 64, 12, 2
+
+
+class Block(nn.Module):
+    """Two products of a block, and perhaps a low-rank pair beside the first."""
+
+    def __init__(self, *, adapter: bool) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.pair = nn.Sequential(nn.Linear(WIDTH, 1, bias=False), nn.Linear(1, 4 * WIDTH, bias=False))
+        self.adapter = adapter
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Of (rows, WIDTH)."""
+        hidden = self.up(inputs) + (self.pair(inputs) if self.adapter else 0)
+        return inputs + self.down(torch.relu(hidden))  # type: ignore[no-any-return]
+
+
+def counted(scope: str, *, checkpointing: bool) -> int:
+    """FLOPs of forward and backward, by PyTorch, where a part of twelve blocks learns."""
+    blocks, head = [Block(adapter=scope == "adapters") for _ in range(BLOCKS)], nn.Linear(WIDTH, 1)
+    for at, block in enumerate(blocks):
+        learns = scope == "all" or (scope == "last" and at >= BLOCKS - LAST)
+        block.requires_grad_(learns)
+        block.pair.requires_grad_(learns or scope == "adapters")
+    passed = torch.randn(16, WIDTH)
+    with FlopCounterMode(display=False) as counter, set_checkpoint_early_stop(enable=False):
+        for block in blocks:
+            passed = checkpoint(block, passed, use_reentrant=False) if checkpointing else block(passed)
+        head(passed).sum().backward()
+    return int(counter.get_total_flops())
+
+
+@pytest.mark.parametrize("scope", mobile.LEARNER.scopes)
+def test_checkpointing_computes_again_what_pytorch_computes_again(scope: str) -> None:
+    """The forward pass of all that learns, and of all that gradients pass through: of a classifier alone, nothing."""
+    part = mobile.LEARNER.scopes[scope]
+    times = part.checkpointed().flops / part.flops
+    again = counted(scope, checkpointing=True) / counted(scope, checkpointing=False)
+    # The first block has no gradient of its input, and the adapters and the head have products of their own.
+    assert again == pytest.approx(times, rel=0.03)
+    assert (times > 1) == (scope != "head")
+
+
+@pytest.mark.parametrize("scope", mobile.LEARNER.scopes)
+def test_checkpointing_keeps_the_inputs_of_what_learns_and_one_block(scope: str) -> None:
+    part = mobile.LEARNER.scopes[scope]
+    kept, blocks = part.checkpointed().kept, {"all": BLOCKS, "last": LAST, "adapters": BLOCKS}.get(scope)
+    if blocks is None:
+        assert kept == part.kept
+        return
+    one = part.kept / blocks
+    assert kept == pytest.approx(blocks * mobile.VIT.block_kept * mobile.INPUT + one)
+    assert one < kept < part.kept

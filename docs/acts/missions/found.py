@@ -76,7 +76,7 @@ FOUND: dict[str, dict[str, Found]] = {
                 "checkpointing": False,
                 "in_backward": True,
             },
-            52,
+            49,
             512,
         ),
         "race": Found(
@@ -86,7 +86,7 @@ FOUND: dict[str, dict[str, Found]] = {
             288,
         ),
         "wall": Found(
-            44.9482182,
+            42.5747438,
             {
                 "devices": 2,
                 "scope": "adapters",
@@ -99,7 +99,7 @@ FOUND: dict[str, dict[str, Found]] = {
                 "clip": True,
                 "rate": "linear",
             },
-            12,
+            10,
             7680,
         ),
     },

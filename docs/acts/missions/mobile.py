@@ -22,23 +22,38 @@ HEAD_REFUSED = (
     "asks for weights inside the blocks to learn."
 )
 FORWARD = float(VIT.forward_flops)
+FROZEN = 10 / 16
+"""Of a block's kept elements, those that stay where its products are frozen, which need not keep their inputs."""
+INPUT = 1 / 16
+"""Of a block's kept elements, its input: what checkpointing keeps of every block, beside one whole block."""
 LEARNER = Network(
     VIT.parameters,
     {
-        "all": Scope(VIT.parameters, KEPT, 3 * FORWARD, 4 * VIT.hidden**2),
+        "all": Scope(
+            VIT.parameters, KEPT, 3 * FORWARD, 4 * VIT.hidden**2, again=FORWARD, left=KEPT * (INPUT + 1 / VIT.blocks)
+        ),
         "last": Scope(
             LAST * VIT.block_parameters,
             KEPT * LAST / VIT.blocks,
             FORWARD * (1 + 2 * LAST / VIT.blocks),
             4 * VIT.hidden**2,
+            again=FORWARD * LAST / VIT.blocks,
+            left=KEPT * (INPUT * LAST + 1) / VIT.blocks,
         ),
-        # Gradients pass through every block, but frozen products need not keep their inputs: 10 of 16 elements stay.
-        "adapters": Scope(ADAPTERS, KEPT * 10 / 16, 2 * FORWARD, RANK * VIT.hidden),
-        "head": Scope(VIT.head_parameters, float(VIT.hidden), FORWARD, VIT.head_parameters, HEAD_REFUSED),
+        # Gradients pass through every block, and none of its weights has one.
+        "adapters": Scope(
+            ADAPTERS,
+            KEPT * FROZEN,
+            2 * FORWARD,
+            RANK * VIT.hidden,
+            again=FORWARD,
+            left=KEPT * (INPUT + FROZEN / VIT.blocks),
+        ),
+        # The blocks keep nothing, so that there is nothing to compute again.
+        "head": Scope(VIT.head_parameters, float(VIT.hidden), FORWARD, VIT.head_parameters, refused=HEAD_REFUSED),
     },
     "glasses",
     float(GLASSES.memory_bytes),
-    checkpoint_share=1 / 16 + 1 / VIT.blocks,
 )
 
 

@@ -7,7 +7,7 @@ transformers on GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironlaw import accelerator
 
@@ -26,6 +26,8 @@ class Scope:
         kept: Elements kept for backward, per sample.
         flops: Of forward and backward, per sample.
         largest: Parameters of the largest layer that learns: what an update inside backward holds of gradients.
+        again: FLOPs, per sample, that checkpointing computes a second time: the forward pass of what it does not keep.
+        left: Elements that are kept with checkpointing, per sample; None where there is none to choose.
         refused: Why the mission does not take it; empty if it does.
     """
 
@@ -33,7 +35,13 @@ class Scope:
     kept: float
     flops: float
     largest: int
+    again: float = 0.0
+    left: float | None = None
     refused: str = ""
+
+    def checkpointed(self) -> Scope:
+        """The same with checkpointing."""
+        return replace(self, kept=self.kept if self.left is None else self.left, flops=self.flops + self.again)
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,6 @@ class Network:
         scopes: What can learn, by name.
         device: Name of the accelerator.
         limit: Bytes of its memory that training may take.
-        checkpoint_share: Share of the kept elements that checkpointing leaves.
         frozen_in_flash: Whether what does not learn is read from flash, and takes no memory.
     """
 
@@ -53,7 +60,6 @@ class Network:
     scopes: Mapping[str, Scope]
     device: str
     limit: float
-    checkpoint_share: float = 1.0
     frozen_in_flash: bool = False
 
 
@@ -76,6 +82,7 @@ def account(
     arithmetic converts one operand of each multiply-add: half as much work again.
     """
     part, chip = net.scopes[scope], accelerator(net.device)
+    part = part.checkpointed() if checkpointing else part
     number = 4 if precision == "fp32" else 2
     state = 1 if optimizer == "adam8" else 2 if precision == "fp16" else 4
     resident = part.trained if net.frozen_in_flash else net.parameters
@@ -84,12 +91,12 @@ def account(
         "gradients": float(number * (part.largest if in_backward else part.trained)),
         "master": 4.0 * part.trained if precision == "mixed" else 0.0,
         "optimizer": float(STATES[optimizer] * state * part.trained),
-        "activations": number * part.kept * batch * (net.checkpoint_share if checkpointing else 1.0),
+        "activations": number * part.kept * batch,
     }
     held = {name: size for name, size in parts.items() if size}
     peak = chip.peak("fp32" if precision == "fp32" else chip.short_format or "fp32")
     converted = 1.5 if precision != "fp32" and chip.short_format is None else 1.0
-    flops = part.flops * batch * converted * (4 / 3 if checkpointing else 1.0)
+    flops = part.flops * batch * converted
     moved = 2 * (parts["activations"] + parts["master"] + parts["optimizer"]) + 3 * number * net.parameters
     seconds = max(flops / peak, moved / chip.bandwidth)
     need = sum(held.values())

@@ -72,7 +72,7 @@ def small_plan(
     peak = chip.peak("fp32" if precision == "fp32" else short or "fp32")
     flops = part.flops * batch * accumulate
     reached = work.efficiency * batch / (batch + work.half)
-    again = 4 / 3 if checkpointing else 1.0
+    again = part.checkpointed().flops / part.flops if checkpointing else 1.0
     compute = flops * converted * again / (peak * reached)
     network = exchange.bytes / exchange.rate + exchange.latency
     total = compute + network + exchange.fixed

@@ -333,7 +333,7 @@ def test_a_frame_has_the_text_of_plain_data(value: object) -> None:
 def test_what_json_cannot_carry_is_refused_with_its_place(value: object) -> None:
     told = []
     for convert in (plain, text):
-        with pytest.raises((TypeError, ValueError), match="^View") as raised:
+        with pytest.raises((TypeError, ValueError), match=r"^View") as raised:
             convert(value, "View")
         told.append(str(raised.value))
     assert told[0] == told[1]

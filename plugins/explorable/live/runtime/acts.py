@@ -82,8 +82,8 @@ class LoadedAct:
         current = replace(self._state(state), moving=True)
         view = self._guard("compute", lambda: self.act.compute(current))
         seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
-        unread: dict[str, object] = {"tables": {}, "command": "", "readings": {}, "ledger": {}, "score": None, "share": None}
-        return self._guard("compute", lambda: text({**seen, **unread}, "View"))
+        unread: dict[str, object] = {"tables": {}, "command": "", "readings": {}, "ledger": {}, "score": None}
+        return self._guard("compute", lambda: text({**seen, **unread, "share": None}, "View"))
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.

@@ -306,7 +306,7 @@ def plain(value: object, where: str) -> Plain:
 
 
 def text(value: object, where: str) -> str:
-    """What `plain` makes of a value, as JSON, in half the time: for the frames of a drag. Raises as `plain`, but not for a key."""
+    """What `plain` makes of a value, as JSON, in half the time: for a drag's frames. Raises as `plain`; keys pass."""
     try:
         return json.dumps(value, allow_nan=False, default=_as_json)
     except (TypeError, ValueError):
