@@ -81,16 +81,35 @@ test("an answer has its unit and the digits of the act, also where words were ch
   expect([found(eve), found(ada)]).toEqual(['"0.021 times"', '"12.46 GB"']);
 });
 
-test("of two files with one name the last is shown, and that is said in a line of its own", async () => {
+test("two files with one name are both counted, each can be removed, and the same one again is no other", async () => {
   const host = document.createElement("div");
+  document.body.replaceChildren(host);
   mount(host);
   const input = host.querySelector("input") as HTMLInputElement;
-  const [first, last] = [mine, other].map(({ entries }) => new File([textOf(fileOf(entries))], "ledger.json"));
-  Object.defineProperty(input, "files", { value: [first, last, new File(["{"], "odd.json")] });
-  input.dispatchEvent(new Event("change"));
-  await expect.poll(() => host.querySelectorAll(".il-trouble p").length).toBe(2);
-  expect(host.querySelector(".il-trouble p")?.textContent).toMatch(/^ledger\.json was chosen twice/);
-  expect([...host.querySelectorAll("tbody td")].map((cell) => cell.textContent)).toEqual(["40 %"]);
+  const choose = async (...texts: string[]): Promise<void> => {
+    Object.defineProperty(input, "files", { configurable: true, value: texts.map((text) => new File([text], "Kim-Lee.json")) });
+    input.dispatchEvent(new Event("change"));
+    for (let turn = 0; turn < 10; turn += 1) await settle();
+  };
+  const rows = (): (string | null)[] => [...host.querySelectorAll("tbody tr")].map((row) => [...row.children].slice(0, 2).map((cell) => cell.textContent).join(": "));
+  const trouble = (): string => host.querySelector(".il-trouble")?.textContent ?? "";
+  const removes = (): HTMLButtonElement[] => [...host.querySelectorAll<HTMLButtonElement>("tbody button")];
+  const [first, last] = [mine, other].map(({ entries }) => textOf({ ...fileOf(entries), player: "Kim Lee" })) as [string, string];
+  await choose(first);
+  await choose(first);
+  expect([rows(), trouble()]).toEqual([["Kim Lee: ≠ 75 %"], ""]);
+  await choose(last);
+  expect(rows()).toEqual(["Kim Lee (Kim-Lee (2)): 40 %", "Kim Lee (Kim-Lee): ≠ 75 %"]);
+  expect(trouble()).toBe("Kim-Lee.json is the name of 2 files: all are counted. Remove one that a later one of the same reader replaces.");
+  expect(removes().map((button) => button.getAttribute("aria-label"))).toEqual(["Remove Kim Lee (Kim-Lee (2))", "Remove Kim Lee (Kim-Lee)"]);
+  removes()[1]?.click();
+  expect([rows(), trouble()]).toEqual([["Kim Lee: 40 %"], ""]);
+  expect(document.activeElement).toBe(removes()[0]);
+  removes()[0]?.click();
+  expect(rows()).toEqual([]);
+  expect(document.activeElement).toBe(input);
+  await choose(first, last);
+  expect(rows().length, "in one choice too").toBe(2);
 });
 
 test("an act without a prediction is left out", () => {
@@ -110,14 +129,14 @@ test("files become one table and a picture for each act; what is no ledger is re
   await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
   const rows = [...host.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
   expect(rows).toEqual([
-    ["Ada", "≠ 75 %"],
-    ["Bob", "40 %"],
+    ["Ada", "≠ 75 %", "Remove"],
+    ["Bob", "40 %", "Remove"],
   ]);
   expect(host.querySelector(".il-class__chosen")).toBeNull();
   expect(host.querySelectorAll("circle").length).toBe(2);
   expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 first predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
-  expect(offered()).toEqual(["Download CSV", "Clear"]);
+  expect(offered()).toEqual(["Download CSV", "Clear", "Remove", "Remove"]);
   host.querySelectorAll("button")[1]?.click();
   expect(offered()).toEqual([]);
 });
@@ -131,34 +150,6 @@ test("two files that hold the same ledger are both counted, and named", async ()
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
   expect(host.querySelector(".il-trouble")?.textContent).toBe("copy.json holds the same as Ada.json: both are counted.");
-});
-
-test("a later file that takes the place of another of its name says so, and the same file again says nothing", async () => {
-  const host = document.createElement("div");
-  document.body.replaceChildren(host);
-  mount(host);
-  const input = host.querySelector<HTMLInputElement>("input");
-  const choose = async (text: string): Promise<string> => {
-    Object.defineProperty(input, "files", { configurable: true, value: [new File([text], "day.json")] });
-    input?.dispatchEvent(new Event("change"));
-    for (let turn = 0; turn < 10; turn += 1) await settle();
-    return host.querySelector(".il-trouble")?.textContent ?? "";
-  };
-  const [one, other] = [textOf(fileOf(mine.entries)), textOf({ ...fileOf(mine.entries), player: "Ben" })];
-  expect([await choose(one), await choose(one)]).toEqual(["", ""]);
-  await choose(other);
-  await expect.poll(() => host.querySelector(".il-trouble")?.textContent).toBe("day.json takes the place of another file of that name. Give each file its reader's name.");
-});
-
-test("a file that takes the place of one that others equal is not called counted", async () => {
-  const host = document.createElement("div");
-  mount(host);
-  const input = host.querySelector("input") as HTMLInputElement;
-  const [ada, other] = [textOf(fileOf(mine.entries)), textOf(fileOf([]))];
-  const chosen = [new File([ada], "Ada.json"), new File([ada], "same.json"), new File([other], "same.json")];
-  Object.defineProperty(input, "files", { value: chosen });
-  input.dispatchEvent(new Event("change"));
-  await expect.poll(() => host.querySelector(".il-trouble")?.textContent).toBe("same.json was chosen twice: the one chosen last is shown. Give each file its reader's name.");
 });
 
 test("a file that is larger than any ledger is refused by its size, and never read", async () => {

@@ -3,7 +3,7 @@
 // Whoever wrote a file is unknown. So what an act is called, what it asks and in which unit stands here as the build says it, and an
 // answer where all files that have one agree. What else a file says is told as its words, and changes the direction of no other text.
 import { bookId } from "../release";
-import { h, setText } from "../dom";
+import { all, h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Account, Entry, Memory } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
@@ -14,12 +14,16 @@ import type { Value } from "./types";
 /** One reader: what they are called, and the acts in their file. */
 interface Hand {
   name: string;
+  /** What its file is called. */
+  file?: string;
   entries: Entry[];
 }
 
-/** A file that was read: what it is called, and the name of its reader, who may have given none. */
+/** A file that was read: what it is called, with a number behind it where another one is called so, and the name of its reader, who may have given none. */
 interface Read {
   file: string;
+  name: string;
+  number: number;
   /** What the file holds, as it is. */
   text: string;
   player: string;
@@ -29,10 +33,10 @@ interface Read {
 const COLLATOR = new Intl.Collator(undefined, { numeric: true });
 
 /** Readers in the order of their names. Where one is missing the file's name stands, and beside it where two have the same. */
-export function named(files: readonly Read[]): Hand[] {
+export function named(files: readonly Pick<Read, "file" | "player" | "entries">[]): Hand[] {
   const hands = files.map(({ file, player, entries }) => {
     const alone = files.filter((one) => one.player === player).length === 1;
-    return { name: !player ? file : alone ? player : `${player} (${file})`, entries };
+    return { name: !player ? file : alone ? player : `${player} (${file})`, file, entries };
   });
   return hands.sort((one, other) => COLLATOR.compare(one.name, other.name));
 }
@@ -120,16 +124,15 @@ class ClassPart implements Part {
     const taken = new Set<string>();
     for (const file of files) {
       const name = file.name.replace(/\.json$/i, "");
-      const twice = taken.has(name);
-      if (twice) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
-      taken.add(name);
       try {
         const text = await textIn(file);
-        const read = { file: name, text, ...ledgerIn(text) };
-        const present = this.#files.findIndex((one) => one.file === name);
-        const before = this.#files[present];
-        if (before && before.text !== text && !twice) refused.push(`${file.name} takes the place of another file of that name. Give each file its reader's name.`);
-        this.#files.splice(present < 0 ? this.#files.length : present, present < 0 ? 0 : 1, read);
+        const alike = this.#files.filter((one) => one.name === name);
+        // The same file, chosen again.
+        if (alike.some((one) => one.text === text)) continue;
+        if (alike.length) refused.push(`${file.name} is the name of ${alike.length + 1} files: all are counted. Remove one that a later one of the same reader replaces.`);
+        const called = alike.length ? `${name} (${1 + Math.max(...alike.map((one) => one.number))})` : name;
+        this.#files.push({ file: called, name, number: 1 + Math.max(0, ...alike.map((one) => one.number)), text, ...ledgerIn(text) });
+        taken.add(called);
       } catch (error) {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -150,6 +153,17 @@ class ClassPart implements Part {
     window.setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
 
+  #remove(file: string): void {
+    const place = this.#files.findIndex((one) => one.file === file);
+    const rows = (): HTMLButtonElement[] => all<HTMLButtonElement>(this.#shown, ".il-class__remove");
+    const row = rows().findIndex((button) => button.value === file);
+    this.#files.splice(place, 1);
+    this.#trouble.replaceChildren();
+    this.#show();
+    // Its button goes with what it removed.
+    (rows()[row] ?? rows()[row - 1] ?? this.#file).focus();
+  }
+
   #clear(): void {
     this.#files.length = 0;
     this.#trouble.replaceChildren();
@@ -163,7 +177,8 @@ class ClassPart implements Part {
     const acts = playedBy(hands, this.#order, this.#asked);
     for (const button of [this.#saves, this.#clears]) button.hidden = !hands.length;
     setText(this.#status, hands.length ? `${count(hands.length, "ledger")}, ${count(acts.length, "act")}.` : "");
-    this.#shown.replaceChildren(...(hands.length ? [...acts.map(picture), table(hands, acts), ...acts.flatMap((act) => defended(hands, act))] : []));
+    const remove = (file: string): void => this.#remove(file);
+    this.#shown.replaceChildren(...(hands.length ? [...acts.map(picture), table(hands, acts, remove), ...acts.flatMap((act) => defended(hands, act))] : []));
   }
 }
 
@@ -370,7 +385,7 @@ function axis({ title, answer, answered, unit, predictions }: Played): SVGElemen
   return svg;
 }
 
-function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
+function table(hands: readonly Hand[], acts: readonly Played[], remove: (file: string) => void): HTMLElement {
   const cell = (hand: Hand, { act }: Played): HTMLElement => {
     const entry = hand.entries.find((one) => one.act === act);
     const account = entry?.account;
@@ -379,7 +394,12 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
     const before = earlier ? ` (${earlierWords(earlier)})` : "";
     return account?.prediction ? h("td", {}, gap, own(account.prediction), own(before)) : h("td", {}, "–", own(before));
   };
-  const head = ["Ledger", ...acts.map(({ title }) => title)];
+  const removes = ({ name, file = "" }: Hand): HTMLElement => {
+    const button = h("button", { type: "button", class: "il-button il-button--quiet il-class__remove", value: file, "aria-label": `Remove ${seen(name)}` }, "Remove");
+    button.addEventListener("click", () => remove(file));
+    return h("td", {}, button);
+  };
+  const head = [...["Ledger", ...acts.map(({ title }) => title)].map((title) => h("th", { scope: "col" }, title)), h("td", {})];
   return h(
     "div",
     { class: "il-table-scroll", role: "region", "aria-label": "All ledgers", tabindex: "0" },
@@ -387,8 +407,8 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
       "table",
       { class: "il-table" },
       h("caption", {}, "Everybody's predictions. ✓ right, ≠ not so, no mark before the reveal, and for all attempts but the last."),
-      h("thead", {}, h("tr", {}, ...head.map((title) => h("th", { scope: "col" }, title)))),
-      h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, own(hand.name)), ...acts.map((act) => cell(hand, act))))),
+      h("thead", {}, h("tr", {}, ...head)),
+      h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, own(hand.name)), ...acts.map((act) => cell(hand, act)), removes(hand)))),
     ),
   );
 }

@@ -339,7 +339,7 @@ class SnippetPart implements Part {
   #ownWords(status: Status): string {
     if (this.#text !== this.#ranText) return "edited, not run";
     if (this.#state === "failed") return `error${at(this.#line)}`;
-    if (this.#state === "stopped") return status.phase === "stopped" ? "stopped, Python restarts" : "stopped";
+    if (this.#state === "stopped") return status.phase === "stopped" ? "stopped, restarting" : "stopped";
     if (this.#state === "ran") return "ran";
     return status.phase === "running" ? "" : describe(status);
   }
