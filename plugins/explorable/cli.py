@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (line := in_a_line(error)):
             raise
         said = f"explorable: {line}"
-    print(said, file=sys.stderr)
+    print(_inert(said), file=sys.stderr)
     return 2
 
 
@@ -95,7 +95,7 @@ def finish_site(site: Path, left: Path) -> int:
     except (OSError, ValueError, LookupError) as error:
         raise UnbuildableError(f"explorable: {left}: {in_a_line(error) or error}; build the site first") from None
     if faults := [*_unfinishable(site), *(unfit(site, found, found.prepared) if found.prepared else ())]:
-        print(*faults, sep="\n", file=sys.stderr)
+        print(*map(_inert, faults), sep="\n", file=sys.stderr)
         return 2
     book.use(made)
     with Said() as said:
@@ -107,11 +107,21 @@ def _unfinishable(site: Path) -> Iterator[str]:
     """What of a site's folder cannot be finished: what leads out of it, and pages that are none."""
     for link in intake.links(site):
         yield f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed. Put a copy in its place."
-    for page in sorted(site.rglob("*.html")):
+    for page in sorted(site.rglob("*")):
+        if page.is_dir() or page.is_symlink() or (page.is_file() and page.suffix != ".html"):
+            continue
+        if not page.is_file():
+            yield f"{page}: it is a pipe or a device, of which a site has none. Remove it."
+            continue
         try:
             page.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             yield f"{page}: {in_a_line(error)}"
+
+
+def _inert(text: str) -> str:
+    """The text with control characters written out: a file's name must not command a terminal."""
+    return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
 
 
 class Said(logging.Handler):
@@ -131,7 +141,7 @@ class Said(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print it."""
         self.any = True
-        print(record.getMessage(), file=sys.stderr)
+        print(_inert(record.getMessage()), file=sys.stderr)
 
 
 def new_act(name: str, acts: Path) -> int:

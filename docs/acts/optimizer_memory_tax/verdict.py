@@ -36,8 +36,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
             f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
             f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "
-            f"and {tax / device.usable_bytes:.0%} of what an {DEVICE_NAMES[state.context]} can give. Whether a third "
-            "of the steps is worth that is an engineering decision, not a preference.",
+            f"and {100 * tax / device.usable_bytes:.0f} % of what an {DEVICE_NAMES[state.context]} can give. Whether a "
+            "third of the steps is worth that is an engineering decision, not a preference.",
         ),
         tables={"optimizers": optimizer_table()},
     )

@@ -41,7 +41,7 @@ def adaptation(
     require_name("method", method, METHODS)
     if method == "full":
         _only(("frozen",), given, method)
-        return Adaptation(frozen=_patterns("frozen", given.get("frozen", "")))
+        return Adaptation(frozen=_patterns("frozen", given["frozen"]) if given else ())
     quantized = method == "qlora"
     _only(OF_ADAPTERS + OF_QUANTIZATION * quantized, given, method)
     if "dora" in given and "lora_dropout" in given:
@@ -87,9 +87,10 @@ def _only(allowed: tuple[str, ...], given: Mapping[str, Any], method: str) -> No
 
 
 def _patterns(word: str, text: Any) -> tuple[str, ...]:
-    if not isinstance(text, str):
-        raise EngineError(word, text, "a text: patterns with commas between")
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    parts = text.split(",") if isinstance(text, str) else ()
+    if found := tuple(dict.fromkeys(part.strip() for part in parts if part.strip())):
+        return found
+    raise EngineError(word, text, "a text: patterns with commas between")
 
 
 def require_adapted(c: Setup) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from urllib.parse import quote
 
 from explorable.shared.sums import digest, json_text
 
@@ -28,6 +29,6 @@ def write(site: Path) -> None:
         name = path.relative_to(site).as_posix()
         if path.is_file() and name not in LEFT_OUT and path.suffix != ".map" and not name.startswith(LANGUAGES):
             content = path.read_bytes()
-            files[name] = [len(content), hashlib.sha256(content).hexdigest()[:16]]
+            files[quote(name)] = [len(content), hashlib.sha256(content).hexdigest()[:16]]
     contents = {"release": digest(json_text(files))[:12], "files": files}
     (site / CONTENTS).write_text(json_text(contents), encoding="utf-8")

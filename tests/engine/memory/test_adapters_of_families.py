@@ -126,6 +126,7 @@ def test_linear_layers_alone_are_in_four_bits(name: str, precision: str) -> None
     ("name", "words", "message"),
     [
         ("experts", {"lora_dropout": 0.1}, "lora_dropout 0.1 is not allowed with model qwen3_moe, whose experts"),
+        ("experts", {"lora_targets": " , "}, "lora_targets ' , ' is not allowed; it must be a text"),
         ("experts", {"lora_targets": "mlp"}, "lora_targets 'mlp' is not allowed with model qwen3_moe"),
         ("experts beside dense", {"lora_targets": "q_proj,down_proj"}, "lora_targets 'down_proj' is not allowed with"),
         ("sinks, biased experts", {"lora_targets": "router"}, "lora_targets 'router' is not allowed with model"),

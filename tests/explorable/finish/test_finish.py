@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -83,17 +84,20 @@ def test_what_leads_out_of_a_site_and_pages_that_are_none_are_told_before_anythi
     private.write_text("<html><head></head></html>", "utf-8")
     site = folder / "site"
     before = contents(site)
-    link, latin = site / "linked.html", site / "old.html"
+    link, latin, pipe = site / "linked.html", site / "old.html", site / "\x1b[31mpipe.txt"
     link.symlink_to(private)
+    os.mkfifo(pipe)
     latin.write_bytes(b"<html>Z\xfcrich</html>")
     try:
         assert finished(folder) == 2
     finally:
         link.unlink()
         latin.unlink()
+        pipe.unlink()
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith(f"{link}: it is a symbolic link to '{private}', which is not followed.")
-    assert told[1].startswith(f"{latin}: a file is not UTF-8")
+    assert told[1] == f"{site}/\\x1b[31mpipe.txt: it is a pipe or a device, of which a site has none. Remove it."
+    assert told[2].startswith(f"{latin}: a file is not UTF-8")
     assert private.read_text("utf-8") == "<html><head></head></html>"
     assert contents(site) == before
 

@@ -9,6 +9,7 @@ import re
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -327,13 +328,17 @@ def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(built: Site) -> 
 
 def test_the_list_of_the_book_names_every_file_with_its_hash(site: Site) -> None:
     site.write("index.md", "# Home")
+    site.write("Zürich (1)#100%.txt", "text")
     assert site.build()
     root = site.root / "site"
     contents = json.loads((root / "offline.json").read_text())
+    assert contents["files"]["Z%C3%BCrich%20%281%29%23100%25.txt"][0] == 4, "addresses stand there"
     for name in ("index.html", "404.html", f"assets/live/{release(site)['vega']}"):
         content = (root / name).read_bytes()
         assert contents["files"][name] == [len(content), hashlib.sha256(content).hexdigest()[:16]]
-    missing = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()} - set(contents["files"])
+    missing = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()} - {
+        *map(unquote, contents["files"])
+    }
     assert {name for name in missing if not name.startswith("sitemap") and not name.endswith(".map")} == {
         "offline.json",
         "sw.js",

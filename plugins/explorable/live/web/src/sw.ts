@@ -19,6 +19,7 @@ interface Happening {
 
 const scope = globalThis as unknown as Scope;
 const OUT_OF_REACH = 504;
+const NOT_FOUND = 404;
 /** What says how the site is now, and is worth nothing from a copy. */
 const NOW = [CONTENTS, "sw.js"];
 
@@ -35,7 +36,13 @@ scope.addEventListener("fetch", (event) => {
 async function answer(root: string, url: string, request: Request): Promise<Response> {
   // A book that is forgotten meanwhile cannot be read any more: then the site itself is asked.
   const kept = await answerFromBooks(root, url).catch(() => null);
-  return kept ?? fetch(request).catch(() => new Response("", { status: OUT_OF_REACH }));
+  return kept ?? fetch(request).catch(async () => (await missing(root, request)) ?? new Response("", { status: OUT_OF_REACH }));
+}
+
+/** Without a network, a page that the book does not have is the page that says so. */
+async function missing(root: string, { mode }: Request): Promise<Response | null> {
+  const page = mode === "navigate" ? await answerFromBooks(root, `${root}404.html`).catch(() => null) : null;
+  return page && new Response(page.body, { status: NOT_FOUND, headers: page.headers });
 }
 
 async function answerFromBooks(root: string, url: string): Promise<Response | null> {

@@ -4,10 +4,10 @@ import { keptContents, servedContents } from "../src/offline/book";
 
 const ROOT = "https://example.org/book/";
 const HASH = "0123456789abcdef";
-const good = { release: "abc", files: { "index.html": [5, HASH], "assets/live/a-1.js": [7, HASH] } };
+const good = { release: "abc", files: { "index.html": [5, HASH], "assets/live/a-1.js": [7, HASH], "Z%C3%BCrich.csv": [1, HASH], "data%20%281%29.csv": [1, HASH], "100%25.csv": [1, HASH], "two words.csv": [1, HASH] } };
 const bad: unknown[] = [
   null, 5, [], {}, { release: 1, files: {} }, { release: "abc" }, { release: "abc", files: null },
-  ...["../other/index.html", "a/../../b", "//elsewhere.example/a", "/a", "https://elsewhere.example/", ""].map((path) => ({ release: "abc", files: { [path]: [5, HASH] } })),
+  ...["../other/index.html", "a/../../b", "//elsewhere.example/a", "/a", "https://elsewhere.example/", "", "a/%2e%2e/b", "a?b", "a#b", "a\\b", "a//b", "a/"].map((path) => ({ release: "abc", files: { [path]: [5, HASH] } })),
   ...[[], [5], ["5", HASH], [5, "x"], [5, null], null].map((file) => ({ release: "abc", files: { "index.html": file } })),
 ];
 

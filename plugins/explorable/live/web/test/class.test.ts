@@ -152,6 +152,18 @@ test("two files that hold the same ledger are both counted, and named", async ()
   expect(host.querySelector(".il-trouble")?.textContent).toBe("copy.json holds the same as Ada.json: both are counted.");
 });
 
+test("of acts that the book does not have twenty are shown, and the rest is counted", async () => {
+  const host = document.createElement("div");
+  host.dataset.asked = JSON.stringify(ASKED);
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const hostile = Array.from({ length: 60 }, (_, index) => entry({ act: `act-${index}` }));
+  Object.defineProperty(input, "files", { value: [new File([textOf(fileOf([...hostile, ...mine.entries]))], "odd.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("thead th").length).toBe(1 + 1 + 20);
+  expect(host.querySelector(".il-ledger__status")?.textContent).toBe("1 ledger, 21 acts. 40 more acts of other books: left out.");
+});
+
 test("a file that is larger than any ledger is refused by its size, and never read", async () => {
   const host = document.createElement("div");
   mount(host);

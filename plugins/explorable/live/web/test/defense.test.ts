@@ -1,8 +1,11 @@
 // What is defended: the parts that a page lists, what was chosen there, and the reader's reasons.
 import { expect, test, vi } from "vitest";
-import { chosen, groupsIn } from "../src/ledger/defense";
+import { chosen, groupsIn, mount } from "../src/ledger/defense";
 import { Ledger } from "../src/ledger/ledger";
 import { account, defended, entry, FakeDatabase, blockedStorage } from "./ledger-kit";
+
+const { documentLedger } = vi.hoisted(() => ({ documentLedger: vi.fn() }));
+vi.mock("../src/ledger/ledger", async (original) => ({ ...(await original<object>()), documentLedger }));
 
 test("a page's list names groups, parts and what each of them asks", () => {
   const list = document.createElement("ul");
@@ -41,4 +44,32 @@ test("an argument is kept with its act, makes it newer, and is refused beyond it
   store.reset("mfu-gap");
   store.argue("mfu-gap", "Too late.");
   expect(store.entry("mfu-gap")?.memory).toBeNull();
+});
+
+test("while the reader writes, the boxes show what another tab wrote, and a key keeps that too", async () => {
+  const shelf = new FakeDatabase();
+  const [here, there] = [new Ledger(shelf.open, blockedStorage(), null), new Ledger(shelf.open, blockedStorage(), null)];
+  await Promise.all([here.ready, there.ready]);
+  documentLedger.mockReturnValue(here);
+  here.merge([entry({ act: "one", memory: defended }), entry({ act: "two", memory: defended })]);
+  document.body.innerHTML = '<ul data-parts><li><strong>Cloud</strong> <a href="/a/" data-act="one" data-asks="Why?">1</a> <a href="/b/" data-act="two" data-asks="Why?">2</a></li></ul><div id="host"></div>';
+  const part = mount(document.querySelector("#host") as HTMLElement);
+  const boxes = [...document.querySelectorAll<HTMLTextAreaElement>("textarea")] as [HTMLTextAreaElement, HTMLTextAreaElement];
+  const write = (box: HTMLTextAreaElement, text: string): void => {
+    box.value += text;
+    box.dispatchEvent(new Event("input"));
+  };
+  boxes[0].focus();
+  await there.reread();
+  there.argue("one", "A long argument.");
+  there.argue("two", "Another one.");
+  await vi.waitFor(async () => {
+    await here.reread();
+    expect(boxes.map(({ value }) => value)).toEqual(["A long argument.", "Another one."]);
+  });
+  expect(document.activeElement, "the box stays").toBe(boxes[0]);
+  write(boxes[0], " X");
+  write(boxes[1], " Y");
+  part.gone();
+  expect(["one", "two"].map((act) => here.entry(act)?.memory?.argument)).toEqual(["A long argument. X", "Another one. Y"]);
 });

@@ -22,6 +22,8 @@ export class Suggestions {
   readonly #desk: Desk;
   readonly #lists = h("div");
   readonly #status = h("span", { role: "status" });
+  /** Beside the status: a screen reader would tell every number. */
+  readonly #tried = h("span");
   readonly #stop = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Stop");
   /** What was made last, until the controls move otherwise. */
   #made: Made | null = null;
@@ -32,7 +34,7 @@ export class Suggestions {
   constructor(place: HTMLElement, desk: Desk) {
     this.#desk = desk;
     this.#back.addEventListener("click", () => this.#takeBack(), { signal: desk.signal });
-    place.append(this.#lists, this.#back, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
+    place.append(this.#lists, this.#back, h("p", { class: "il-help" }, this.#status, " ", this.#tried, " ", this.#stop));
     this.#stop.addEventListener("click", () => this.#end("You stopped the search."), { signal: desk.signal });
     desk.signal.addEventListener("abort", () => this.#end(""));
   }
@@ -60,6 +62,7 @@ export class Suggestions {
     this.#look += 1;
     clearTimeout(this.#timer);
     this.#stop.hidden = true;
+    setText(this.#tried, "");
     setText(this.#status, text);
   }
 
@@ -68,7 +71,7 @@ export class Suggestions {
     const found: Suggestion[] = [];
     this.#stop.hidden = false;
     for (let tried = 0; ; tried += 1) {
-      setText(this.#status, `Looking for changes that help: ${tried} tried.`);
+      setText(this.#tried, `${tried} tried.`);
       const answer = await this.#ask(tried ? "more" : "suggest", state);
       if (look !== this.#look || !answer) return;
       if (!answer.next) break;
@@ -80,6 +83,7 @@ export class Suggestions {
     }
     this.#show(found);
     this.#stop.hidden = true;
+    setText(this.#tried, "");
     setText(this.#status, found.length ? "" : reached ? "No single change that can be counted here makes it faster." : "No single change that can be counted here helps.");
     // What a hand may ask for next is made ready while it rests.
     while (look === this.#look && (await this.#ask("more", state))?.next);

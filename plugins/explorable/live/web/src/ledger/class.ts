@@ -147,7 +147,7 @@ class ClassPart implements Part {
 
   #save(): void {
     const hands = named(this.#files);
-    const address = URL.createObjectURL(new Blob([csvOf(hands, playedBy(hands, this.#order, this.#asked))], { type: "text/csv" }));
+    const address = URL.createObjectURL(new Blob([csvOf(hands, this.#acts(hands).acts)], { type: "text/csv" }));
     h("a", { href: address, download: fileName(`${bookId()}-class`, "", "csv") }).click();
     // The download begins after this; a minute is long enough for it to have begun.
     window.setTimeout(() => URL.revokeObjectURL(address), 60_000);
@@ -172,15 +172,24 @@ class ClassPart implements Part {
     this.#file.focus();
   }
 
+  #acts(hands: readonly Hand[]): { acts: Played[]; left: number } {
+    const found = playedBy(hands, this.#order, this.#asked);
+    const left = new Set(found.filter(({ quoted }) => quoted).slice(MOST_FOREIGN));
+    return { acts: found.filter((act) => !left.has(act)), left: left.size };
+  }
+
   #show(): void {
     const hands = named(this.#files);
-    const acts = playedBy(hands, this.#order, this.#asked);
+    const { acts, left } = this.#acts(hands);
     for (const button of [this.#saves, this.#clears]) button.hidden = !hands.length;
-    setText(this.#status, hands.length ? `${count(hands.length, "ledger")}, ${count(acts.length, "act")}.` : "");
+    setText(this.#status, hands.length ? `${count(hands.length, "ledger")}, ${count(acts.length, "act")}.${left ? ` ${count(left, "more act")} of other books: left out.` : ""}` : "");
     const remove = (file: string): void => this.#remove(file);
     this.#shown.replaceChildren(...(hands.length ? [...acts.map(picture), table(hands, acts, remove), ...acts.flatMap((act) => defended(hands, act))] : []));
   }
 }
+
+/** Acts that the build does not know are shown up to so many: a file may name a hundred, and each is a column for every reader. */
+const MOST_FOREIGN = 20;
 
 /** The acts of all ledgers in this order; those that it does not have come last, as they come first in the ledgers. */
 export function playedBy(hands: readonly Hand[], order: readonly string[] = [], asked: Readonly<Record<string, Asked>> = {}): Played[] {

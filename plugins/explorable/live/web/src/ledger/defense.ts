@@ -41,6 +41,8 @@ class DefensePart implements Part {
   #theirs: Entry[] | null = null;
   /** What was typed and is not kept yet. */
   readonly #typed = new Map<string, string>();
+  /** Act -> shows an argument in its box and on paper. */
+  readonly #shows = new Map<string, (argument: string) => void>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(host: HTMLElement) {
@@ -78,9 +80,9 @@ class DefensePart implements Part {
   }
 
   #show(): void {
-    // While the reader types, the box does not change; what another tab wrote is shown afterwards.
-    if (this.#shown.contains(document.activeElement) && document.activeElement instanceof HTMLTextAreaElement) return;
     const played = new Map(this.#entries().map((entry) => [entry.act, entry]));
+    if (this.#shown.contains(document.activeElement) && document.activeElement instanceof HTMLTextAreaElement) return this.#follow(played);
+    this.#shows.clear();
     const groups = this.#groups.filter(({ parts }) => parts.some(({ act }) => played.has(act)));
     const mine = this.#theirs === null;
     this.#bar.hidden = !mine || !groups.length;
@@ -88,6 +90,11 @@ class DefensePart implements Part {
     if (groups.length) return this.#shown.replaceChildren(...groups.map((group) => this.#group(group, played)));
     const links = this.#groups.flatMap(({ title, parts }) => parts.slice(0, 1).map(({ href }) => h("li", {}, h("a", { href }, title))));
     this.#shown.replaceChildren(h("p", {}, "There is nothing to defend yet. Begin a mission:"), h("ul", {}, ...links));
+  }
+
+  /** While the reader writes, the boxes stay where they are, and show what another tab wrote. */
+  #follow(played: ReadonlyMap<string, Entry>): void {
+    for (const [act, show] of this.#shows) if (!this.#typed.has(act)) show(played.get(act)?.memory?.argument ?? "");
   }
 
   #entries(): Entry[] {
@@ -113,10 +120,16 @@ class DefensePart implements Part {
   #box({ act, asks }: Listed, argument: string, said: HTMLElement): HTMLElement[] {
     const id = `il-defense-${act}`;
     const box = h("textarea", { id, class: "il-defense__box", rows: "4", maxlength: String(MOST_WORDS), spellcheck: "true" });
+    const write = (text: string): void => setText(said, text || "No argument yet.");
     box.value = argument;
+    this.#shows.set(act, (text) => {
+      // To set the same text would move the caret.
+      if (box.value !== text) box.value = text;
+      write(text);
+    });
     box.addEventListener("input", () => {
       this.#typed.set(act, box.value);
-      setText(said, box.value || "No argument yet.");
+      write(box.value);
       setText(this.#status, box.value.length >= MOST_WORDS ? `That is all the room there is: ${MOST_WORDS.toLocaleString("en-US")} characters.` : "");
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => this.#keep(), PAUSE_MS);

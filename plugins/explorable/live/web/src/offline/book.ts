@@ -4,7 +4,7 @@
 // list of its release names, so that a deploy during the download cannot mix two releases.
 import { bookNames, cacheName } from "./names";
 
-/** `offline.json`, written by the build: the release, and site path -> bytes and the start of the file's SHA-256. */
+/** `offline.json`, written by the build: the release, and address below the site's root -> bytes and the start of the file's SHA-256. */
 export interface Contents {
   release: string;
   files: Record<string, [bytes: number, hash: string]>;
@@ -13,8 +13,6 @@ export interface Contents {
 export const CONTENTS = "offline.json";
 const HASH_BYTES = 8;
 const HASH = /^[0-9a-f]{16}$/;
-const FILE = /^[\w.+@-][\w.+@/ -]*$/;
-const UPWARDS = /(^|\/)\.\.?(\/|$)/;
 const AT_ONCE = 6;
 /** The present release, and the one before. */
 const BOOKS = 2;
@@ -40,13 +38,13 @@ export async function keptBooks(root: string): Promise<Book[]> {
 
 export async function keptContents(root: string): Promise<Contents | null> {
   const [newest] = await keptBooks(root);
-  return contentsIn((await (await newest?.cache.match(root + CONTENTS))?.json()) as unknown);
+  return contentsIn(root, (await (await newest?.cache.match(root + CONTENTS))?.json()) as unknown);
 }
 
 export async function servedContents(root: string): Promise<Contents> {
   const answer = await fetch(root + CONTENTS, { cache: "no-store" });
   if (!answer.ok) throw new Error(`the list of the book could not be downloaded (HTTP ${answer.status})`);
-  const contents = contentsIn((await answer.json().catch(() => null)) as unknown);
+  const contents = contentsIn(root, (await answer.json().catch(() => null)) as unknown);
   if (!contents) throw new Error("something else came instead of the list of the book; does this network want you to sign in?");
   return contents;
 }
@@ -63,14 +61,20 @@ export async function heldBook(root: string): Promise<{ whole: Contents | null; 
 }
 
 /** The list, if it is one, and names files of the site only. */
-function contentsIn(stored: unknown): Contents | null {
+function contentsIn(root: string, stored: unknown): Contents | null {
   if (typeof stored !== "object" || stored === null) return null;
   const { release, files } = stored as Partial<Contents>;
   if (typeof release !== "string" || typeof files !== "object" || files === null) return null;
   const fits = Object.entries(files).every(
-    ([path, file]) => FILE.test(path) && !UPWARDS.test(path) && Array.isArray(file) && Number.isSafeInteger(file[0]) && HASH.test(file[1]),
+    ([path, file]) => isInside(root, path) && Array.isArray(file) && Number.isSafeInteger(file[0]) && HASH.test(file[1]),
   );
   return fits ? { release, files } : null;
+}
+
+/** Whether an address is of a file of the site, and of no other than it says. */
+function isInside(root: string, path: string): boolean {
+  const { href, search, hash } = new URL(root + path);
+  return path !== "" && !/\\|(^|\/)(\/|$)/.test(path) && !search && !hash && href.startsWith(root) && href.split("/").length === (root + path).split("/").length;
 }
 
 /** Copies a release into the browser, what an earlier one has already from there. Rejects when a file is of another release. */

@@ -2,7 +2,7 @@
 import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, Prec, StateEffect, StateField, type Extension } from "@codemirror/state";
+import { Annotation, EditorState, Prec, StateEffect, StateField, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, keymap, type DecorationSet } from "@codemirror/view";
 import { tagHighlighter, tags } from "@lezer/highlight";
 import { completion, type Complete } from "./completion";
@@ -27,6 +27,8 @@ export interface CodeMetrics {
   padding: { top: string; right: string; bottom: string; left: string };
 }
 
+/** Marks what another tab wrote: to keep it again could take the place of what that one wrote since. */
+const followed = Annotation.define<boolean>();
 const setErrorLine = StateEffect.define<number | null>();
 
 const errorLine = StateField.define<DecorationSet>({
@@ -75,8 +77,17 @@ export class Editor {
   }
 
   set text(text: string) {
+    this.#replace(text);
+  }
+
+  /** Shows what another tab wrote, and tells nobody that it has changed. */
+  follow(text: string): void {
+    this.#replace(text, [followed.of(true)]);
+  }
+
+  #replace(text: string, annotations: Annotation<boolean>[] = []): void {
     if (text === this.text) return;
-    this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
+    this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text }, annotations });
   }
 
   /** Marks a 1-based line; null takes the mark away. */
@@ -122,7 +133,7 @@ function extensions(options: EditorOptions, metrics: CodeMetrics): Extension[] {
       tabindex: "0",
     }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) options.changed(update.state.doc.toString());
+      if (update.docChanged && !update.transactions.some((one) => one.annotation(followed))) options.changed(update.state.doc.toString());
     }),
     theme(metrics),
   ];

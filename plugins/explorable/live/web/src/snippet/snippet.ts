@@ -197,7 +197,8 @@ class SnippetPart implements Part {
   #elsewhere(text: string): void {
     if (text === this.#text || this.#linked.shown) return;
     this.#text = text;
-    void this.#open().then((editor) => editor && (editor.text = text));
+    // The editor may have to be fetched first, and the other tab may have gone on meanwhile.
+    void this.#open().then((editor) => editor?.follow(this.#text));
     this.#show(this.#python.status);
   }
 
