@@ -411,7 +411,7 @@ def test_the_most_sequences_that_fit_say_how_fast_they_are(act: LoadedAct) -> No
     seconds = [
         estimate(**words_of(at(batch=batch))).time.step_s / batch for batch in (1, int(one["controls"]["batch"]))
     ]
-    assert f"{1 - seconds[1] / seconds[0]:.0%} less time a token" in one["text"]
+    assert f"{100 * (1 - seconds[1] / seconds[0]):.0f} % less time a token" in one["text"]
 
 
 def test_what_is_set_beside_the_controls_is_told_and_can_be_taken_back() -> None:

@@ -22,7 +22,9 @@ def pace(factor: float) -> str:
     if factor >= TIMES:
         return f"{factor:.3g} times as long"
     return (
-        "the same time" if abs(factor - 1) < 0.005 else f"{100 * abs(factor - 1):.0f} % {'more' if factor > 1 else 'less'} time"
+        "the same time"
+        if abs(factor - 1) < 0.005
+        else f"{100 * abs(factor - 1):.0f} % {'more' if factor > 1 else 'less'} time"
     )
 
 
