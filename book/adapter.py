@@ -12,6 +12,7 @@ import ironlaw
 from book import cards, search_order, story
 from book.accounting import ACCOUNTINGS
 from book.commands import command
+from book.notebook_wheel import WHEEL
 from book.theme import app, social
 from book.units import UNITS
 from explorable.book import Apart, Book, Survey
@@ -80,6 +81,7 @@ BOOK = Book(
     extensions=(AccuracyExtension(),),
     cards=cards.cards,
     story=story,
+    wheel=WHEEL,
     reads={"book.runs": (HERE.parent / "gpu_bench/results",)},
     scripts=HERE / "theme/scripts.toml",
     licenses=HERE / "theme/licenses",

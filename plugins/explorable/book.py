@@ -164,6 +164,18 @@ class Survey:
 
 
 @dataclass(frozen=True)
+class Wheel:
+    """The wheel that runs downloaded notebooks: the name of its file, and a sentence on what its one install `brings`.
+
+    `build` gives its bytes. It is told the book's folder, and where it may keep them.
+    """
+
+    file: str
+    brings: str
+    build: Callable[[Path, Path], bytes]
+
+
+@dataclass(frozen=True)
 class Book:
     """A book.
 
@@ -189,6 +201,7 @@ class Book:
             that are made `apart`, if there are such.
         cards: Figures of the cards that a reader may measure, for `/// ceilings`; asked once per build.
         story: Fills `/// strip`; None for a book without one.
+        wheel: What runs its notebooks where a reader has downloaded them; None for a book without it.
         reads: Module -> files that a figure which imports it reads.
         scripts: A TOML file whose table `scripts` lists, by hash, the scripts that may stand in a page. With it every
             page gets a content security policy.
@@ -218,6 +231,7 @@ class Book:
     extensions: Sequence[Any] = ()
     cards: Callable[[], Sequence[Card]] = tuple
     story: Story | None = None
+    wheel: Wheel | None = None
     reads: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     scripts: Path | None = None
     licenses: Path | None = None

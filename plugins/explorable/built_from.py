@@ -1,10 +1,12 @@
 """What each page is built from, as a hash: after an edit a server builds those pages whose hash is another.
 
-A page shows more than its own text: what the library computes, acts, figures, and the numbers of figures elsewhere.
+A page shows more than its own text: what the library computes, acts, figures, and the numbers of figures elsewhere. A
+server (`mkdocs serve --dirty`) builds a page again when its own file is newer than its HTML, so the HTML is dated.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,8 @@ DATA = (".bib", ".json", ".toml", ".yml")
 TEMPLATES = (".html", ".svg")
 """Files of the theme that are part of pages."""
 
+OLDER, NEWER = 0, 2**31
+"""Seconds since 1970, before and after every edit: one that is made during a build waits for the next."""
 CLASS = "<live-class"
 """How a page begins to show what acts ask."""
 
@@ -83,13 +87,16 @@ class Pages:
         self._built: dict[str, str] = {}
         self._building: dict[str, str] = {}
 
-    def changed(self, sources: Sources, texts: Mapping[str, str]) -> set[str]:
-        """The pages, of all that there are, which a build that begins now has to make."""
+    def date(self, sources: Sources, texts: Mapping[str, str], made: Mapping[str, Path]) -> None:
+        """Let the HTML of pages that have changed be older than their files, and that of all others newer."""
         self._building = dict(sources.hashes(texts))
-        return {page for page, now in self._building.items() if self._built.get(page) != now}
+        for page, html in made.items():
+            if html.is_file():
+                seconds = NEWER if self._built.get(page) == self._building[page] else OLDER
+                os.utime(html, (seconds, seconds))
 
     def built(self) -> None:
-        """Count them as made."""
+        """Count them as made, which a failed build does not reach: the next build then makes its pages again."""
         self._built = self._building
 
 

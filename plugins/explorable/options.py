@@ -16,6 +16,7 @@ from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.measured.part import MeasuredOptions, MeasuredPart
 from explorable.measured.values.quantities import wrong_definition
+from explorable.notebooks.part import NotebooksOptions, NotebooksPart
 from explorable.records import JsonRecords
 from explorable.shared.errors import UnbuildableError, nearest, require_within
 
@@ -23,6 +24,7 @@ PARTS: dict[str, tuple[type[Any], type[Any]]] = {
     "live": (LiveOptions, LivePart),
     "measured": (MeasuredOptions, MeasuredPart),
     "figures": (FiguresOptions, FiguresPart),
+    "notebooks": (NotebooksOptions, NotebooksPart),
 }
 """The parts by name: what holds their options, and what does their work."""
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -60,7 +62,7 @@ class Options:
     acts: the folder of the acts, inside the docs folder.
     packages: what snippets may import beside the standard library and the book's own, as Pyodide has it.
     parts: which parts the book has.
-    live, measured, figures: further options of a part.
+    live, measured, figures, notebooks: further options of a part.
     """
 
     book: str = ""
@@ -75,6 +77,7 @@ class Options:
     live: dict[str, Any] = field(default_factory=dict)
     measured: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
+    notebooks: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise `UnbuildableError` for a part that there is not, and for acts outside the docs folder."""
@@ -87,7 +90,7 @@ class Options:
         """The options of a part, those included that the whole says."""
         live = {"acts_dir": self.acts, "packages": [*self.packages]} if part == "live" else {}
         given: Mapping[str, Any] = getattr(self, part)
-        return {**live, **({} if part == "figures" else {"records": numbers.records}), **given}
+        return {**live, **({"records": numbers.records} if part in ("live", "measured") else {}), **given}
 
 
 def book_of(options: Options, numbers: Numbers, root: Path) -> Book:

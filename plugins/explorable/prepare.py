@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markdown import Markdown
@@ -19,7 +20,6 @@ from explorable.config import Configuration, Heading
 from explorable.finish import publish
 from explorable.manifest import CACHE, FILE, Manifest, PageFacts, Prepared, PreparedPage
 from explorable.measured import wrong
-from explorable.shared import intake
 from explorable.shared.cache import write_atomically
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.locate import source_path
@@ -40,9 +40,16 @@ def prepare(config: Configuration) -> int:
     if prepared.NAME not in config.extensions:
         raise UnbuildableError(f"{config.file}: '{prepared.NAME}' is not among the markdown_extensions; add it")
     build = Build(config.options, config.root)
+    if "notebooks" in build.parts:
+        raise UnbuildableError(f"{config.file}: notebooks: Zensical makes pages of Markdown alone; leave them out")
+    about = Manifest(
+        name=config.text("site_name"),
+        short_name=str(config.extra.get("short_name") or ""),
+        description=config.text("site_description"),
+        address=config.text("site_url"),
+    )
     try:
-        offers = list(build.begin(config.docs, config.theme))
-        intake.Decoded().check(config.docs, config.root, changed=False)
+        offers = list(build.begin(about, config.docs, config.theme))
         pages = _pages(config, build)
         assets = build.files(list(pages.values()))
         build.number([pages[one.source] for one in config.headings if one.source in pages])
@@ -68,7 +75,8 @@ def prepare(config: Configuration) -> int:
         scripts=[uri for offer in offers for uri in offer.scripts],
         unpublished=[build.acts().acts_dir] if "live" in build.parts else [],
     )
-    write_atomically(config.root / FILE, _manifest(config, build, pages, made).text().encode())
+    manifest = replace(build.manifest(_facts(config, pages), [*made.modules, *made.scripts]), prepared=made)
+    write_atomically(config.root / FILE, manifest.text().encode())
     return len(converted)
 
 
@@ -102,8 +110,9 @@ def _file(url: str) -> str:
 
 def _converter(config: Configuration, offers: Sequence[Offer]) -> Markdown:
     given = {name: dict(options) for name, options in config.extensions.items() if name != prepared.NAME}
+    ours = [extension for offer in offers for extension in offer.extensions]
     try:
-        return Markdown(extensions=[*given, *(offer.extension for offer in offers)], extension_configs=given)
+        return Markdown(extensions=[*given, *ours], extension_configs=given)
     except (ImportError, TypeError, KeyError) as error:
         raise UnbuildableError(f"{config.file}: markdown_extensions: {error}") from None
 
@@ -120,22 +129,12 @@ def _converted(
     return PreparedPage(prepared.digest_of(text.split("\n")), html, contents, _file(page.url))
 
 
-def _manifest(config: Configuration, build: Build, pages: Mapping[str, Page], made: Prepared) -> Manifest:
+def _facts(config: Configuration, pages: Mapping[str, Page]) -> dict[str, PageFacts]:
+    """What the manifest says of each page, by its file below the site."""
     headings = {heading.source: heading for heading in config.headings}
     facts = {}
     for page in pages.values():
         heading = headings.get(page.source, Heading(page.source, "", ""))
         title = heading.title or page.title or scan(page.written).heading
         facts[_file(page.url)] = PageFacts(source_path(page.path or page.source, config.root), title, heading.section)
-    return build.completed(
-        Manifest(
-            docs=source_path(config.docs, config.root),
-            name=config.text("site_name"),
-            short_name=str(config.extra.get("short_name") or ""),
-            description=config.text("site_description"),
-            address=config.text("site_url"),
-            pages=facts,
-            scripts=[*made.modules, *made.scripts],
-            prepared=made,
-        )
-    )
+    return facts

@@ -1,8 +1,8 @@
 """A book's site as the parts of the toolkit see it, whichever program builds it, and what each part gives to it.
 
 A host (`explorable.hosts`) says what the site and its pages are, and calls the parts: `begin` once for a build, then
-`files` when all sources are known, `enter` before each page is converted by Markdown, `made` when all pages are, and
-`end`, also when the build fails.
+`files` when all sources are known, `text` and `enter` before each page is converted by Markdown, `made` when all pages
+are, and `end`, also when the build fails.
 """
 
 from __future__ import annotations
@@ -56,28 +56,30 @@ class Page:
 class Site:
     """A site that is built.
 
-    root: the book's folder. docs: that of its sources.
+    root: the book's folder. docs: that of its sources. address: where it will stand; "" if nobody says.
     located: knows on which line of which source file something stands; every part's messages come from it.
-    serving: whether a server builds it, again and again.
+    serving: whether a server builds it, again and again. again: whether it did so before.
     """
 
     root: Path
     docs: Path
     located: LocateExtension
+    address: str = ""
     serving: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True)
 class Offer:
     """What a part adds to a site.
 
-    extension: to Markdown.
+    extensions: to Markdown.
     styles: addresses of style sheets. modules, scripts: of programs, as modules, or run when the page is read.
     watched: files and folders from which pages are made.
     extra: values for templates.
     """
 
-    extension: Extension
+    extensions: Sequence[Extension] = ()
     styles: Sequence[str] = ()
     modules: Sequence[str] = ()
     scripts: Sequence[str] = ()
@@ -86,18 +88,25 @@ class Offer:
 
 
 class Part(ABC):
-    """One part of the toolkit: live snippets and acts, numbers with their origin, or what a chapter numbers."""
+    """A part of the toolkit: live snippets and acts, numbers with their origin, a chapter's numbers, or notebooks."""
 
     @abstractmethod
     def begin(self, site: Site) -> Offer:
         """Begin a build; a server does so before each. Raises `UnbuildableError`."""
 
+    def makes(self, source: str) -> bool:
+        """Whether it makes a page of a file, given relative to the docs folder, that is no Markdown."""
+        return False
+
+    def text(self, page: Page) -> str:
+        """The Markdown of a page that it makes."""
+        raise NotImplementedError
+
     @abstractmethod
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
         """What the site needs besides its pages, whose texts are known now."""
 
-    @abstractmethod
-    def enter(self, page: Page) -> None:
+    def enter(self, page: Page) -> None:  # noqa: B027 - some need not know
         """Say which page is converted next."""
 
     def made(self) -> Sequence[Asset]:

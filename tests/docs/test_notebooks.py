@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from book.notebooks.pages import LOCAL
-from book.notebooks.source import read
+from explorable.notebooks.pages import LOCAL
+from explorable.notebooks.source import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))

@@ -55,7 +55,7 @@ class FiguresPart(Part):
         book.publish, book.report = self._publish, self._report
         book.complain = lambda defect: log.warning("%s", defect)
         self._book = book
-        return Offer(BookExtension(book), styles=[STYLESHEET], watched=[engine])
+        return Offer([BookExtension(book)], styles=[STYLESHEET], watched=[engine])
 
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
         """The style sheet; read the glossary, and begin to draw what pages show."""

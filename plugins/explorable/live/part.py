@@ -39,12 +39,11 @@ class LivePart(Part):
     def __init__(self, options: LiveOptions) -> None:
         self.options = options
         self._runner: Runner | None = None
-        self._built = False
 
     def begin(self, site: Site) -> Offer:
         """Begin a build: gather the programs, and prepare to run what pages say."""
         self._runner = None
-        root, self._docs = site.root, site.docs
+        root, self._docs, self._again = site.root, site.docs, site.again
         cache_dir, acts = root / self.options.cache_dir, site.docs / self.options.acts_dir
         records = root / self.options.records
         given = self._packages(root)
@@ -68,7 +67,7 @@ class LivePart(Part):
         self._exercises: dict[str, str] = {}
         release, facts = self.release, self.release.facts
         return Offer(
-            LiveExtension(self),
+            [LiveExtension(self)],
             styles=[release.style],
             modules=[release.entry],
             watched=[current().library, current().ledger, LIVE, records],
@@ -86,9 +85,8 @@ class LivePart(Part):
                 self._shown.setdefault(written.name, written)
         self._homes = {name: self._home(places) for name, places in shown.items()}
         # A server makes few pages again, and asks for their acts alone.
-        if self._runner is not None and not self._built:
+        if self._runner is not None and not self._again:
             self._runner.begin(one for one in self._shown.values() if _NAME.fullmatch(one.name))
-        self._built = True
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}
         for name, home in self._homes.items():

@@ -98,7 +98,7 @@ class MeasuredPart(Part):
         self._extension = MeasuredExtension(self._sources, self._context("index.md", ""))
         programs = [SCRIPT] * bool(claim_files.claims) + [DEVICES] * (len(loaded.devices) > 1)
         return Offer(
-            self._extension,
+            [self._extension],
             styles=[posixpath.join(ASSETS, file.name) for file in STYLESHEETS],
             scripts=[posixpath.join(ASSETS, file.name) for file in programs],
             watched=[engine, folder, claims, reported, site.docs / options.contributed],

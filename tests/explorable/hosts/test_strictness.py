@@ -62,19 +62,19 @@ def test_a_server_looks_again_only_at_changed_files_and_a_build_at_all_files(sit
         path.write_text("a = 'café'\n", "utf-8")
     config = load_config(str(site / "mkdocs.yml"))
     config.plugins.on_startup(command="serve", dirty=False)
-    config.plugins.on_pre_build(config=config)
+    config.plugins.on_config(config)
     # The size and the time are the same as before, so that only reading the file shows its other encoding.
     before = file.stat()
     file.write_bytes("a = 'cafés'\n".encode("latin-1"))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    config.plugins.on_pre_build(config=config)
+    config.plugins.on_config(config)
     other.write_bytes("b = 'cafés!'\n".encode("latin-1"))
     for _ in range(2):
         with pytest.raises(PluginError, match=r"other\.toml:1: the byte 0xe9"):
-            config.plugins.on_pre_build(config=config)
+            config.plugins.on_config(config)
     config.plugins.on_startup(command="build", dirty=False)
     with pytest.raises(PluginError, match=r"one\.py:1: the byte 0xe9"):
-        config.plugins.on_pre_build(config=config)
+        config.plugins.on_config(config)
 
 
 def test_a_block_left_open_stops_the_strict_build(site: Path) -> None:

@@ -132,6 +132,10 @@ def test_a_fault_of_a_page_is_told_with_its_line(book: Path, capsys: pytest.Capt
         ("plugins: [{explorable: {idd: x}}]\nmarkdown_extensions: [explorable.prepared]\n", "there is no option 'idd'"),
         ("- a\n- b\n", "it must consist of names and values"),
         ("plugins: [\n", "mkdocs.yml: while parsing"),
+        (
+            CONFIG.replace("parts: [live, figures]", "notebooks: {folder: notebooks}"),
+            "mkdocs.yml: notebooks: Zensical makes pages of Markdown alone; leave them out",
+        ),
         (CONFIG.replace("admonition", "no_such"), "markdown_extensions: No module named 'no_such'"),
     ],
 )

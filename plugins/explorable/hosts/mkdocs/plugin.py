@@ -18,19 +18,16 @@ from mkdocs.config.base import ConfigErrors, ConfigWarnings, LegacyConfig
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import Abort, MkDocsException, PluginError
-from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.plugins import BasePlugin, get_plugin_logger
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
-from explorable.build import Build
-from explorable.finish import budgets, finish, publish
-from explorable.hosts.mkdocs.incremental import Incremental
+from explorable.build import Build, Builds
 from explorable.hosts.mkdocs.links import Places
-from explorable.manifest import FILE, Manifest, PageFacts
+from explorable.manifest import Manifest, PageFacts
 from explorable.measured import wrong
-from explorable.shared import intake, log
-from explorable.shared.cache import write_atomically
+from explorable.shared import log
 from explorable.shared.errors import UnbuildableError, in_a_line
 from explorable.shared.heard import Heard
 from explorable.shared.locate import source_path
@@ -44,9 +41,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     """The toolkit for MkDocs, which keeps it from one build of a server to the next, because it has `on_startup`."""
 
     def __init__(self) -> None:
-        self._serving = False
-        self._heard, self._decoded, self._places = Heard(), intake.Decoded(), Places()
-        self._incremental = Incremental(dirty=False)
+        self._builds, self._dirty = Builds(), False
+        self._heard, self._places = Heard(), Places()
 
     def load_config(
         self, options: dict[str, Any], config_file_path: str | None = None
@@ -61,19 +57,23 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Forget what an earlier server of this process has built, and listen to all plugins."""
-        self._serving = command == "serve"
-        self._incremental = Incremental(dirty=dirty)
-        self._decoded = intake.Decoded()
+        self._builds, self._dirty = Builds(serving=command == "serve"), dirty
         self._heard.begin()
         logging.getLogger("mkdocs").addHandler(self._heard)
 
     def on_config(self, config: MkDocsConfig) -> None:
         """Begin a build: which book it is, and what each part adds to the site."""
         extensions: list[Any] = config.markdown_extensions
+        docs, theme = Path(config.docs_dir), config.theme.custom_dir
+        about = Manifest(
+            name=config.site_name,
+            short_name=str(config.extra.get("short_name") or ""),
+            description=config.site_description or "",
+            address=config.site_url or "",
+        )
         try:
-            theme = config.theme.custom_dir
-            for offer in self.build.begin(Path(config.docs_dir), Path(theme) if theme else None, serving=self._serving):
-                extensions.append(offer.extension)
+            for offer in self.build.begin(about, docs, Path(theme) if theme else None, self._builds):
+                extensions += offer.extensions
                 config.extra_css += offer.styles
                 config.extra_javascript += [_script(uri, "type", "module") for uri in offer.modules]
                 config.extra_javascript += [_script(uri, "defer", True) for uri in offer.scripts]
@@ -83,30 +83,26 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
             raise PluginError(str(error)) from None
         self._places.listen(self.build.site)
 
-    def on_pre_build(self, *, config: MkDocsConfig) -> None:
-        """Stop at a file beside the pages that is not UTF-8."""
-        try:
-            self._decoded.check(Path(config.docs_dir), self.build.root, changed=self._serving)
-        except UnbuildableError as error:
-            raise PluginError(str(error)) from None
-
-    # Late, so that pages which other plugins make are among the files, and all is watched that will be.
-    @event_priority(-100)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
-        """Leave out what is no source of the book, and publish what the parts add."""
+        """Leave out what is no source of the book, and let be pages what the parts make pages of."""
         for file in list(files):
-            if not self.build.publishes(file.src_uri, _path(file)):
+            made = self.build.makes(file.src_uri)
+            if made or not self.build.publishes(file.src_uri, _path(file)):
                 files.remove(file)
-        for file in files.documentation_pages():
-            if bad := self.build.undecodable(_path(file)):
-                file.content_string = f"# {file.name}\n\n{bad}\n"
-        for asset in self.build.files([_page(file) for file in files.documentation_pages()]):
-            files.append(_file(asset, config))
-        self._files = files
-        self._incremental.mark(files, config, self.build)
+            if made:
+                files.append(_MadePage(file, config, self.build))
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
-        """Number what the chapter's pages show, in the order of the navigation."""
+        """Publish what the parts add, now that all plugins have made their pages, and number what the chapter shows."""
+        self._pages = files.documentation_pages()
+        for file in self._pages:
+            if bad := self.build.undecodable(_path(file)):
+                file.content_string = f"# {file.name}\n\n{bad}\n"
+        for asset in self.build.files([_page(file) for file in self._pages]):
+            files.append(_file(asset, config))
+        if self._dirty:
+            made = {file.src_uri: Path(file.abs_dest_path) for file in self._pages}
+            self.build.date(Path(config.config_file_path), config.watch, config.theme.dirs, made)
         pages = {page.file.src_uri: page for page in nav.pages}
         for chapter in self.build.number([_page(page.file) for page in nav.pages]):
             page = pages[chapter.page]
@@ -131,26 +127,21 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
 
     def on_page_content(self, content: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str | None:
         """While serving, say at the top of the page what is wrong with it."""
-        return self._heard.shown(page.file.src_uri, content) if self._serving else None
-
-    def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> None:
-        """While serving, weigh the pages that are made: the whole site is weighed where it is built."""
-        if self._serving:
-            budgets.weigh_page(source_path(page.file.abs_src_path or page.file.src_uri, self.build.root), output)
+        return self._heard.shown(page.file.src_uri, content) if self._builds.serving else None
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Publish what the pages turned out to need, and finish the site."""
+        """Finish the site."""
         self._end()
-        site, manifest = Path(config.site_dir), self._manifest(config)
-        publish(site, self.build.made())
-        try:
-            write_atomically(self.build.root / FILE, manifest.text().encode())
-        except OSError as error:  # It is for whoever finishes the site once more.
-            log.logger("hosts").info(
-                "the manifest '%s' cannot be written: %s", self.build.root / FILE, error.strerror or error
+        pages = {
+            file.dest_uri: PageFacts(
+                source_path(file.abs_src_path or file.src_uri, self.build.root),
+                str(file.page.title or ""),
+                next((str(one.title or "") for one in reversed([*file.page.ancestors])), ""),
             )
-        finish(site, self.build.book, manifest, serving=self._serving)
-        self._incremental.built()
+            for file in self._pages
+            if file.page
+        }
+        self.build.finish(Path(config.site_dir), pages, [str(script) for script in config.extra_javascript])
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave no process behind, and end the build in one line where the machine ends it."""
@@ -162,26 +153,23 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         self._heard.begin()
         self.build.end()
 
-    def _manifest(self, config: MkDocsConfig) -> Manifest:
-        pages = {
-            file.dest_uri: PageFacts(
-                source_path(file.abs_src_path or file.src_uri, self.build.root),
-                str(file.page.title or ""),
-                next((str(one.title or "") for one in reversed([*file.page.ancestors])), ""),
-            )
-            for file in self._files.documentation_pages()
-            if file.page
-        }
-        manifest = Manifest(
-            docs=source_path(config.docs_dir, self.build.root),
-            name=config.site_name,
-            short_name=str(config.extra.get("short_name") or ""),
-            description=config.site_description or "",
-            address=config.site_url or "",
-            pages=pages,
-            scripts=[str(script) for script in config.extra_javascript],
-        )
-        return self.build.completed(manifest)
+
+class _MadePage(File):
+    """A page that a part makes of a file, when MkDocs reads it."""
+
+    def __init__(self, file: File, config: MkDocsConfig, build: Build) -> None:
+        self.file, self._build = file, build
+        inclusion = file.inclusion
+        super().__init__(file.src_uri, file.src_dir, config.site_dir, config.use_directory_urls, inclusion=inclusion)
+
+    def is_documentation_page(self) -> bool:
+        """It is one."""
+        return True
+
+    @property  # type: ignore[misc]
+    def content_string(self) -> str:
+        """The Markdown of the page."""
+        return self._build.text(_page(self))
 
 
 def _path(file: File) -> Path | None:
@@ -189,8 +177,9 @@ def _path(file: File) -> Path | None:
 
 
 def _page(file: File, title: str = "", report: str = "") -> Page:
+    written = file.file if isinstance(file, _MadePage) else file
     # MkDocs calls the page at the site's root "./".
-    return Page(file.src_uri, _path(file), file.url.removeprefix("./"), file.content_string, title, report)
+    return Page(file.src_uri, _path(file), file.url.removeprefix("./"), written.content_string, title, report)
 
 
 def _script(uri: str, name: str, value: object) -> ExtraScriptValue:

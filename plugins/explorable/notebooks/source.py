@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import jupytext  # type: ignore[import-untyped]
 from nbformat.validator import NotebookValidationError
 
 _MARKER = re.compile(r"^# %%", re.MULTILINE)
+_parsed = lru_cache(jupytext.reads)  # A build asks twice, and a server again and again.
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
@@ -42,7 +44,7 @@ def read(path: Path) -> Source:
     """
     text = path.read_text(encoding="utf-8")
     try:
-        document = jupytext.reads(text, fmt="py:percent")
+        document = _parsed(text, fmt="py:percent")
     except NotebookValidationError as error:
         raise ValueError(f"a cell's marker is none of a notebook's: {str(error).splitlines()[0]}") from None
     lines = tuple(text.count("\n", 0, match.start()) + 1 for match in _MARKER.finditer(text))
@@ -56,7 +58,7 @@ def download(source: Source, first: str, address: Callable[[str], str]) -> bytes
 
     Args:
         source: The notebook.
-        first: Markdown that stands behind its first cell: what to install.
+        first: Markdown that stands behind its first cell: what to install; "" for nothing.
         address: The address of a page or file that the notebook links to by a relative path.
     """
     document = jupytext.reads(jupytext.writes(source.document, fmt="ipynb"), fmt="ipynb")
@@ -65,7 +67,7 @@ def download(source: Source, first: str, address: Callable[[str], str]) -> bytes
         cell["id"] = f"cell-{number}"
         if cell.cell_type == "markdown":
             cell.source = _LINK.sub(lambda link: address(link["path"]) + (link["anchor"] or ""), cell.source)
-    document.cells[0].source += f"\n\n{first}"
+    document.cells[0].source += f"\n\n{first}" if first else ""
     document.metadata.pop("runs_in_page", None)
     document.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document.metadata.pop("jupytext", None)

@@ -1,6 +1,7 @@
 """Executes notebooks in a kernel; the build's child process for them, JSON lines in and out.
 
-    {"text": "# %% …", "folder": "docs/notebooks", "root": "…", "kept": "….cache/notebooks", "look": "…", "limit_s": 60}
+    {"text": "# %% …", "folder": "docs/notebooks", "paths": ["…"], "kept": "….cache/notebooks",
+     "look": "…", "limit_s": 60}
     {"document": {"cells": […], …}}
 
 A notebook that was stopped, because a cell takes too long or ends the kernel, is answered by
@@ -18,7 +19,7 @@ import jupytext  # type: ignore[import-untyped]
 from nbclient import NotebookClient
 from traitlets.config import Config
 
-from book.notebooks.environment import environment
+from explorable.notebooks.environment import environment
 from explorable.shared.serving import serve
 
 
@@ -26,7 +27,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     with tempfile.TemporaryDirectory(prefix="notebook-") as name:
         scratch = Path(name)
-        os.environ.update(environment(Path(request["root"]), Path(request["kept"]), scratch, request["look"]))
+        os.environ.update(environment(request["paths"], Path(request["kept"]), scratch, request["look"]))
         document = jupytext.reads(request["text"], fmt="py:percent")
         begun: list[int] = []
         client = NotebookClient(
@@ -41,7 +42,11 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         try:
             client.execute()
         except (RuntimeError, TimeoutError) as error:
-            return {"lost": str(error).strip().splitlines()[0].rstrip("."), "cell": begun[-1] if begun else None}
+            lost = f"gives no answer: {str(error).strip().splitlines()[0].rstrip('.')}"
+            if not begun:
+                return {"lost": f"the notebook {lost}", "cell": None}
+            number = sum(cell["cell_type"] == "code" for cell in document["cells"][: begun[-1] + 1])
+            return {"lost": f"cell {number} {lost}", "cell": begun[-1]}
     return {"document": document}
 
 

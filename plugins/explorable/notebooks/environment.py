@@ -1,21 +1,18 @@
-"""What a notebook's kernel sees while the site is built: this checkout, the site's colors, a time limit."""
+"""What a notebook's kernel sees while the site is built: the packages it computes with, and the site's colors."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from explorable.book import current
 from explorable.shared.svg import INK, settings
-
-TIME_LIMIT_S = 60
-"""The most seconds that one cell may take."""
-
-_CYCLE = ("compute", "memory", "data", "optimizer", "activation", "limit")
 
 
 def matplotlibrc() -> str:
-    """Settings of matplotlib: the site's colors, which the page replaces by their custom properties."""
-    cycle = ", ".join(f"'{INK[name]}'" for name in _CYCLE)
+    """Settings of matplotlib: the book's colors in turn, which the page replaces by their custom properties."""
+    cycle = ", ".join(f"'{INK[name]}'" for name in (*current().colors, "limit"))
     chosen = {
         **settings("notebook"),
         "axes.prop_cycle": f"cycler('color', [{cycle}])",
@@ -32,18 +29,18 @@ def matplotlibrc() -> str:
     return "".join(f'{name}: "{value}"\n' for name, value in chosen.items())
 
 
-def environment(root: Path, kept: Path, scratch: Path, look: str) -> dict[str, str]:
+def environment(paths: Sequence[str], kept: Path, scratch: Path, look: str) -> dict[str, str]:
     """The environment of a kernel.
 
     Args:
-        root: The folder that holds `engine` and `gpu_bench`; imports come from there, whatever is installed.
+        paths: Folders from which imports come first, whatever is installed.
         kept: Where byte code and the kernel's profile are kept.
         scratch: A folder for what this execution alone needs.
         look: Settings of matplotlib.
     """
     (scratch / "matplotlibrc").write_text(look, "utf-8")
     return {
-        "PYTHONPATH": os.pathsep.join((str(root / "engine"), str(root))),
+        "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONHASHSEED": "0",
         # Byte code beside the sources would be a change in a folder that `mkdocs serve` watches.
         "PYTHONPYCACHEPREFIX": str(kept / "bytecode"),

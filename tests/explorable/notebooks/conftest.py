@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 from mkdocs.exceptions import Abort
 
-# As in the site, which has the plugin: it makes warnings of this book's own hooks count in a strict build.
-import explorable.hosts.mkdocs.plugin  # noqa: F401
 from tests.explorable.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]
-CONFIG = f"""site_name: Test
+CONFIG = """site_name: Test
 site_url: https://example.org/book/
-theme: {{name: null, custom_dir: theme}}
+theme: {name: null, custom_dir: theme}
 markdown_extensions: [attr_list, md_in_html, pymdownx.superfences]
 nav: [index.md, notebooks/one.py]
-plugins: []
-hooks: [{ROOT / "book/notebooks/hooks.py"}]
+plugins:
+  - explorable:
+      book: tests.explorable.this_book
+      parts: [notebooks]
+      notebooks: {folder: notebooks, inputs: [engine/ironlaw, gpu_bench]}
 """
 
 

@@ -10,6 +10,7 @@ from hatchling.builders.wheel import WheelBuilder
 from hatchling.metadata.core import ProjectMetadata
 
 import ironlaw
+from explorable.book import Wheel
 from explorable.shared.cache import cached_file, digest, fingerprint
 
 PACKAGES = ("engine/ironlaw", "gpu_bench")
@@ -40,3 +41,6 @@ def _built(root: Path, needs: list[str]) -> bytes:
         path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
         assert path.name == FILE
         return path.read_bytes()
+
+
+WHEEL = Wheel(FILE, "One install brings the engine, the records and Jupyter.", wheel)

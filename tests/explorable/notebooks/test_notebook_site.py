@@ -1,4 +1,4 @@
-"""Notebooks built with the hooks: executed, shown, published, kept, and mistakes named with file and cell."""
+"""Notebooks built by the part: executed, shown, published, kept, and mistakes named with file and cell."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from book.notebooks import environment
-from book.notebooks.pages import markdown
-from tests.book.notebooks.conftest import Site, made
+from explorable.notebooks.pages import markdown
+from tests.explorable.notebooks.conftest import Site, made
 
 PLOT = """
 import matplotlib.pyplot as plt
@@ -106,8 +105,9 @@ def test_a_failing_cell_fails_the_build_with_file_and_cell(site: Site) -> None:
 
 
 @pytest.mark.full
-def test_an_endless_cell_is_stopped_and_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(environment, "TIME_LIMIT_S", 5)
+def test_an_endless_cell_is_stopped_and_named(site: Site) -> None:
+    config = site.folder / "mkdocs.yml"
+    config.write_text(config.read_text("utf-8").replace("folder: notebooks", "folder: notebooks, time_limit_s: 5"))
     site.write("\nshare = 1", "\nwhile True: share = 1")
     [warning] = site.defects()
     assert "docs/notebooks/one.py:7: cell 2 gives no answer" in warning

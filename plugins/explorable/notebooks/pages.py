@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import tostring
@@ -20,27 +19,11 @@ _LINE = re.compile(r"Cell In\[\d+\], line (\d+)")
 _BACKTICKS = re.compile(r"^\s*`{3,}", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with a cell.
+def faults(document: Mapping[str, Any], lines: Sequence[int]) -> Iterator[tuple[int, str, str]]:
+    """The first cell that raised an exception, and every output that a page could not show to everybody.
 
-    Attributes:
-        cell: The index of the cell among all cells, from 0.
-        number: Its number among the code cells, from 1, as Jupyter shows it.
-        line: The line within the cell, from 1, or None.
-        what: What is wrong.
-        fix: What to do.
+    Each is a line of the file, what is wrong and what to do, given the `lines` of all cells' markers.
     """
-
-    cell: int
-    number: int
-    line: int | None
-    what: str
-    fix: str = ""
-
-
-def faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """The first cell that raised an exception, and every output that a page could not show to everybody."""
     failed = False
     for index, number, cell in _code(document):
         for output in cell["outputs"]:
@@ -48,18 +31,17 @@ def faults(document: Mapping[str, Any]) -> Iterator[Fault]:
                 if not failed:
                     line = _LINE.search(_ANSI.sub("", "\n".join(output["traceback"])))
                     what = f"{output['ename']}: {output['evalue']}".strip(": \n").splitlines()[0]
-                    yield Fault(index, number, int(line[1]) if line else None, f"cell {number} fails: {what}")
+                    yield lines[index] + int(line[1] if line else 0), f"cell {number} fails: {what}", ""
                 failed = True
             elif output["output_type"] == "stream":
                 continue
             elif SVG in output["data"]:
                 if not _alternative(output):
                     fix = 'write display(figure, metadata={"alt": "what the plot shows, with its numbers"})'
-                    yield Fault(index, number, None, f"cell {number} shows a plot without words", fix)
+                    yield lines[index], f"cell {number} shows a plot without words", fix
             elif set(output["data"]) != {"text/plain"}:
                 kinds = ", ".join(sorted(set(output["data"]) - {"text/plain"}))
-                fix = "print text, or draw a plot as SVG"
-                yield Fault(index, number, None, f"cell {number} shows {kinds}", fix)
+                yield lines[index], f"cell {number} shows {kinds}", "print text, or draw a plot as SVG"
 
 
 def markdown(document: Mapping[str, Any], first: str, *, live: bool) -> str:
