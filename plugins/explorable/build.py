@@ -219,7 +219,7 @@ class Build:
         """Date the HTML that was `made` of pages, for a server that builds a page again where its file is newer."""
         own = [folder for folder in map(Path, themes) if folder.is_relative_to(self.root)]
         options = self.options.get("live"), self.options.get("figures")
-        sources = Sources(config, self.site.docs, [Path(path) for path in watched], own, *options)
+        sources = Sources(config, self.site.docs, [Path(path) for path in dict.fromkeys(watched)], own, *options)
         self._builds.pages.date(sources, {page.source: page.written for page in self._pages}, made)
 
     def acts(self) -> LiveOptions:
