@@ -1,8 +1,4 @@
-"""The part `notebooks`: makes pages of notebooks, and publishes them for download beside the wheel that runs them.
-
-What a reader sees is Markdown made from the executed notebook, which a host treats like any page: its colors, its links
-checked, its snippets live.
-"""
+"""The part `notebooks`: makes pages of notebooks, and publishes them for download beside the wheel that runs them."""
 
 from __future__ import annotations
 
@@ -67,11 +63,10 @@ class NotebooksPart(Part):
         except ModuleNotFoundError as error:
             raise UnbuildableError(f"notebooks: {error.name} is not there; install 'explorable[notebooks]'") from None
         self._site, self._kept = site, site.root / CACHE
-        self._addresses: dict[str, str] = {}
         inputs = [*(site.root / name for name in self.options.inputs), *filter(None, [current().library])]
         self._executions = Executions(self._kept, inputs, self.options.time_limit_s)
-        self._wheel = current().wheel
-        self._install = f"pip install {self._address(f'{self._folder}/{self._wheel.file}')}" if self._wheel else ""
+        self._wheel = wheel = current().wheel
+        self._install = f"pip install {urljoin(site.address, f'{self._folder}/{wheel.file}')}" if wheel else ""
         return Offer(styles=[STYLESHEET], watched=inputs)
 
     def makes(self, source: str) -> bool:
@@ -118,13 +113,10 @@ class NotebooksPart(Part):
         if self._executions is not None:
             self._executions.close()
 
-    def _address(self, uri: str) -> str:
-        """The whole address of a page, by its source, or of a file."""
-        return urljoin(self._site.address, self._addresses.get(uri, uri))
-
     def _download(self, page: Page) -> bytes:
         def address(target: str) -> str:
-            return self._address(posixpath.normpath(posixpath.join(posixpath.dirname(page.source), target)))
+            uri = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), target))
+            return urljoin(self._site.address, self._addresses.get(uri, uri))
 
         first = f"To run this notebook, install once:\n\n    {self._install}" if self._install else ""
         content: bytes = self._sources.download(self._sources.read(page.path), first, address)
