@@ -512,7 +512,7 @@ plugins:
   - explorable:
       book: book.adapter
       numbers: {records: results}
-      live: {cache: false, time_limit_s: 15}
+      live: {cache: false, time_limit_s: 4}
 """
 
 

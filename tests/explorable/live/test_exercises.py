@@ -107,13 +107,13 @@ MISTAKES = {
     exercise("A b"): "3: 'A b' is no name of an exercise. Write 'a-b'.",
     exercise("i", tests="assert area(2) =="): "14: the tests of exercise 'i' are no Python",
     exercise("j", solution="def area(side):\n    while True: pass"): "29: the solution of exercise 'j' fails: stopped "
-    "after 3 s.",
+    "after 1.5 s.",
     fence("start", START): "3: this fence is in no exercise. Write it inside /// exercise | a-name.",
 }
 
 
 def test_every_mistake_stops_the_strict_build_with_file_and_line(site: Site, shared_cache: Any) -> None:
-    site.configure(cache_dir=shared_cache, time_limit_s=3)
+    site.configure(cache_dir=shared_cache, time_limit_s=1.5)
     expected: list[str] = []
     for number, (text, message) in enumerate(MISTAKES.items()):
         site.write(f"p{number:02}.md", "# Page\n\n" + text)

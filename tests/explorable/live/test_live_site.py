@@ -145,7 +145,7 @@ def test_an_expected_error_is_shown_and_is_no_defect(built: Site) -> None:
 
 
 def test_an_endless_loop_is_stopped_and_the_page_goes_on(site: Site) -> None:
-    limit = 3  # seconds; a snippet that ends takes milliseconds, and the start of the process does not count
+    limit = 1  # second; a snippet that ends takes milliseconds, and the start of the process does not count
     site.configure(time_limit_s=limit, cache_dir=site.root / "cache")
     loop = snippet("loop", "while True: pass")
     site.write("index.md", f"{snippet('a', 'x = 1')}\n{loop}\n{snippet('b', 'x + 1')}")
