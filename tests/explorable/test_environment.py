@@ -327,7 +327,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_machine_is_one_line(name: str, folder: Path) -> None:
     fault = FAULTS[name]

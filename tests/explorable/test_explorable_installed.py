@@ -99,6 +99,7 @@ def test_wheel_and_source_carry_the_license_and_one_version(built: Path) -> None
         assert member.read() == license_text
 
 
+@pytest.mark.full
 def test_the_commands_of_the_readme_make_a_first_act(built: Path, tmp_path: Path) -> None:
     """In an empty folder and from the wheel; `mkdocs serve` would not end, so the site is built instead."""
     # By name, because the type checker knows that file by the path of the second book.

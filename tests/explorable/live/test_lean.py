@@ -12,6 +12,7 @@ import pytest
 import explorable
 import ironlaw
 from explorable.live.build.lean import lean
+from tests.conftest import FULL
 
 MODULES = sorted(path for package in (ironlaw, explorable) for path in Path(next(iter(package.__path__))).rglob("*.py"))
 
@@ -26,13 +27,13 @@ def of_use(tree: ast.Module) -> list[str]:
 def test_all_modules_run_the_same_lines() -> None:
     assert len(MODULES) > 250
     saved = 0
-    for path in MODULES:
+    for path in MODULES if FULL else MODULES[::3]:
         source = path.read_bytes()
         made = lean(source, package=path.name == "__init__.py")
         assert made.count(b"\n") == source.count(b"\n"), path
         assert of_use(ast.parse(made)) == of_use(ast.parse(source)), path
         saved += len(source) - len(made)
-    assert saved > 100_000
+    assert saved > 30_000
 
 
 def executed(source: bytes) -> ModuleType:

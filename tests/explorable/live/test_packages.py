@@ -174,6 +174,7 @@ console.log(python.runPython("import iniconfig; iniconfig.__file__ + ' ' + inico
 """
 
 
+@pytest.mark.full
 def test_a_wheel_of_pypi_is_imported_from_the_sites_own_files(host: Host, tmp_path: Path) -> None:
     """The lock file is the test's own and names a wheel of PyPI, which every machine of this project can reach."""
     wheels = tmp_path / "wheels"

@@ -165,10 +165,10 @@ def test_a_numbered_block_keeps_its_number_within_another() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "](" * 50_000,
-        "](a " * 25_000,
-        "](<" * 30_000,
-        "](a \n" * 20_000,
+        "](" * 20_000,
+        "](a " * 10_000,
+        "](<" * 12_000,
+        "](a \n" * 8_000,
         f"# a{' ' * 40_000}{{bbb",
         f"# a{' ' * 900}{{bbb",
         f"``` {'a-' * 40_000}\n```",
