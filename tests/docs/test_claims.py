@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +20,6 @@ from explorable.measured.errors import MeasuredError
 from explorable.measured.values import recorded
 from explorable.measured.values.computed import Computed
 from explorable.measured.values.expressions import Evaluator, Outcome
-from explorable.shared.cache import Cache
 from ironlaw import vocabulary
 from ironlaw.memory.tensors import MemoryLedger
 from ironlaw.models.transformer import Transformer
@@ -40,13 +39,11 @@ def made(computed: Any) -> Claims:
 
 
 @pytest.fixture(scope="module")
-def claims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claims]:
+def claims(computed: Computed) -> Claims:
     """The claims as the site judges them."""
-    computed = Computed(ROOT / "engine/ironlaw", Cache(None), tmp_path_factory.mktemp("bytecode"))
     found = made(computed)
     assert found.judged
-    yield found
-    computed.close()
+    return found
 
 
 def test_no_claim_is_broken_and_there_are_hundreds(claims: Claims) -> None:

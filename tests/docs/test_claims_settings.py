@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from explorable.measured.claims import data as claims_data
 from explorable.measured.claims.judged import ENGINE, Claims, Judged
@@ -15,7 +13,6 @@ from explorable.measured.values import recorded
 from explorable.measured.values.computed import Computed
 from explorable.measured.values.expressions import Outcome
 from explorable.measured.values.quantities import convert
-from explorable.shared.cache import Cache
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"training_memory": 1, "step_time": 2, "job_time": 2, "step_points": 2, "count_operations": 1}
@@ -81,14 +78,6 @@ def words(item: Judged) -> str:
     """What a claim says to its reader, without the code of its check."""
     note = "".join(part if isinstance(part, str) else part.text for part in item.note)
     return f"{item.claim.gist} {note} {item.claim.also.label if item.claim.also else ''}"
-
-
-@pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Computed]:
-    """Evaluates what claims ask."""
-    made = Computed(ROOT / "engine/ironlaw", Cache(None), tmp_path_factory.mktemp("bytecode"))
-    yield made
-    made.close()
 
 
 def test_a_call_gets_another_setting() -> None:

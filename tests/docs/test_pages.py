@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -62,6 +63,7 @@ def pages(site: Path) -> dict[str, str]:
     return {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
 
 
+@cache
 def parsed(text: str) -> Resources:
     resources = Resources()
     resources.feed(text)
