@@ -157,6 +157,7 @@ def test_the_kind_of_update_is_said_in_words_where_the_laptop_is_described(act: 
 
 
 @pytest.mark.parametrize("book", BOOK)
+@pytest.mark.sampled(7)
 def test_a_setting_is_judged_by_the_engine_and_by_the_format_of_its_weights(
     act: LoadedAct, book: tuple[str, str, bool, bool, int]
 ) -> None:
@@ -187,6 +188,7 @@ def test_no_setting_is_the_limit_where_levers_beside_it_make_it_fit(act: LoadedA
 
 
 @pytest.mark.parametrize("book", BOOK)
+@pytest.mark.sampled(7)
 def test_bar_and_table_sum_to_the_engines_tensors(act: LoadedAct, book: tuple[str, str, bool, bool, int]) -> None:
     shown: Any = act.compute(state(act, book))
     total = training_memory(
@@ -211,6 +213,7 @@ def test_bar_and_table_sum_to_the_engines_tensors(act: LoadedAct, book: tuple[st
 
 
 @pytest.mark.parametrize("book", [book for book in BOOK if need(book) > BUDGET])
+@pytest.mark.sampled(7)
 def test_the_advice_never_makes_it_worse(act: LoadedAct, book: tuple[str, str, bool, bool, int]) -> None:
     shown: Any = act.compute(state(act, book))
     found = re.search(r"down to ([\d,.]+) GB", shown["failure"]["remedy"])
@@ -407,6 +410,7 @@ def test_adam_in_fp16_loses_v_and_epsilon(act: LoadedAct) -> None:
 
 
 @pytest.mark.parametrize("book", BOOK)
+@pytest.mark.sampled(7)
 def test_the_reflection_names_the_largest_part_of_the_readers_own_bar(
     act: LoadedAct, book: tuple[str, str, bool, bool, int]
 ) -> None:

@@ -84,7 +84,7 @@ def shown(name: str, **controls: Any) -> Any:
 def test_half_the_batch_changes_no_part_that_does_not_grow_with_it() -> None:
     """0.05, 0.05 and 0.1 GB beside 23 of activations were once 0.0, 0.0 and 0.2, and 0.1, 0.0 and 0.0 a batch later."""
     every = list(settings(BY_NAME["edge"].audit.levers))
-    for setting in every:
+    for setting in every if FULL else every[::3]:
         half = {**setting, "batch": int(setting["batch"]) // 2}
         if half not in every:
             continue

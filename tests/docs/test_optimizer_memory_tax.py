@@ -84,6 +84,7 @@ def test_adam_costs_at_the_peak_what_it_costs_in_the_sum(batch: int) -> None:
 
 
 @pytest.mark.parametrize("prediction", [value / 2 for value in range(81)])
+@pytest.mark.sampled(4)
 def test_a_prediction_is_right_within_a_tenth_of_the_answer(act: LoadedAct, prediction: float) -> None:
     verdict: Any = act.reveal(state("node", "sgd", "fp32", 1, prediction=prediction))
     assert verdict["correct"] == (abs(prediction - 12.4608896) <= 1.24608896)
@@ -132,6 +133,7 @@ def test_nothing_tells_the_answer_before_the_commit(act: LoadedAct) -> None:
 
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+@pytest.mark.sampled(4)
 def test_the_parts_less_what_is_not_there_at_the_peak_are_the_engines_peak(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
 ) -> None:
@@ -173,6 +175,7 @@ def test_the_lever_of_the_update_names_the_optimizer_whose_foreach_makes_copies(
 
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+@pytest.mark.sampled(4)
 def test_memory_runs_out_exactly_where_the_peak_exceeds_what_the_device_can_give(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
 ) -> None:
@@ -191,6 +194,7 @@ def test_memory_runs_out_exactly_where_the_peak_exceeds_what_the_device_can_give
 
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+@pytest.mark.sampled(4)
 def test_the_banner_names_every_component_that_exceeds_the_device_alone(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
 ) -> None:
@@ -270,6 +274,7 @@ def test_hiding_a_component_frees_no_memory_and_changes_the_chart_alone(
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
 @pytest.mark.parametrize("prediction", PREDICTIONS)
+@pytest.mark.sampled(7)
 def test_every_mark_and_label_lies_inside_the_axis(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int, prediction: int
 ) -> None:
@@ -305,6 +310,7 @@ def test_before_the_lock_the_ghost_is_what_the_reader_holds(act: LoadedAct, held
 
 @pytest.mark.parametrize("prediction", [value / 2 for value in range(81)])
 @pytest.mark.parametrize("hidden", [(), ("parameters", "gradients", "activations")])
+@pytest.mark.sampled(7)
 def test_the_gap_and_the_prediction_have_their_own_lines(
     act: LoadedAct, prediction: float, hidden: tuple[str, ...]
 ) -> None:
@@ -374,6 +380,7 @@ def test_the_reveal_names_what_is_static_and_which_multiple_counts_what(
 
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+@pytest.mark.sampled(4)
 def test_the_reflection_is_judged_by_what_the_engine_says_of_the_readers_setting(
     act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
 ) -> None:

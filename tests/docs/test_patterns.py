@@ -25,7 +25,8 @@ def test_a_pattern_prints_what_the_page_shows(path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == path.with_suffix(".txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("name", "processes"), [("parallel", 2), pytest.param("sharded", 4, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "processes"), [("parallel", 2), ("sharded", 4)])
 def test_several_processes_print_what_the_page_shows(name: str, processes: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     ran = subprocess.run(

@@ -20,8 +20,8 @@ MOST = 12
 @pytest.mark.parametrize(
     "controls",
     [
-        {"model": "google/gemma-2-27b", "sequence": 131_072},
-        {"model": "meta-llama/Meta-Llama-3.1-405B", "gpus": 8},
+        pytest.param({"model": "google/gemma-2-27b", "sequence": 131_072}, marks=pytest.mark.full),
+        pytest.param({"model": "meta-llama/Meta-Llama-3.1-405B", "gpus": 8}, marks=pytest.mark.full),
         {"model": "deepseek-ai/DeepSeek-V3", "gpus": 8, "method": "qlora", "sequence": 16_384},
     ],
 )

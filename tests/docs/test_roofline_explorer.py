@@ -34,6 +34,7 @@ def view(act: LoadedAct, setting: tuple[str, int, int, str, bool]) -> Any:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(7)
 def test_no_operation_rises_above_its_roof_and_shares_sum_to_one(
     act: LoadedAct, setting: tuple[str, int, int, str, bool]
 ) -> None:
@@ -46,6 +47,7 @@ def test_no_operation_rises_above_its_roof_and_shares_sum_to_one(
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(7)
 def test_the_headline_is_the_share_of_what_the_table_calls_memory_bound(
     act: LoadedAct, setting: tuple[str, int, int, str, bool]
 ) -> None:
@@ -60,6 +62,7 @@ def test_the_headline_is_the_share_of_what_the_table_calls_memory_bound(
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(7)
 def test_names_do_not_overlap_and_stay_in_the_frame(act: LoadedAct, setting: tuple[str, int, int, str, bool]) -> None:
     for bound in ("memory", "compute"):
         places = sorted(log10(row["at"]) for row in view(act, setting)["data"]["labels"] if row["bound"] == bound)
