@@ -42,7 +42,7 @@ async function packed(code) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function exerciseTests({ everywhere, widely, once }) {
+export function exerciseTests({ widely, once }) {
   widely("exercises: a try that fails says why, a hint is counted, the solution opens after a try, a solved one stays in the ledger", async (all) => {
     const { browser, server } = all;
     await browser.open(server.base + PAGE);
@@ -77,9 +77,9 @@ export function exerciseTests({ everywhere, widely, once }) {
     assert.match(ledger, /Hints\s+1/);
   });
 
-  widely("snippets: a result that is HTML stands in a frame in which nothing runs and that asks nobody", async (all) => {
+  widely("snippets: a result that is HTML stands in a frame in which nothing runs; a program reads the page's data file, or one that the reader opens", async (all) => {
     const { browser } = all;
-    const { snippet, baked } = await openTable(all);
+    const { snippet, page, baked } = await openTable(all);
     assert.match(await inFrame(browser, snippet.host), /momentum/);
     await snippet.run();
     assert.equal(await srcdoc(browser, snippet.host), baked, "the browser's is the build's");
@@ -94,9 +94,10 @@ export function exerciseTests({ everywhere, widely, once }) {
     assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => frame.getAttribute("sandbox")), "allow-same-origin");
     await browser.click(snippet.button("Reset"));
     assert.match(await inFrame(browser, snippet.host), /momentum/);
+    await readsFiles(browser, page);
   });
 
-  everywhere("snippets: of a result that is HTML what shows it is kept: tables with their styles, drawings, pictures of its own", async (all) => {
+  widely("snippets: of a result that is HTML what shows it is kept: tables with their styles, drawings, pictures of its own", async (all) => {
     const { browser } = all;
     const snippet = await snippetWith(all, `type("Styled", (), {"_repr_html_": lambda self: """${HARMLESS}"""})()`);
     await snippet.run();
@@ -165,28 +166,6 @@ export function exerciseTests({ everywhere, widely, once }) {
     assert.doesNotMatch(await browser.text("live-ledger"), /Solved/);
   });
 
-  widely("snippets: a program reads the page's data file, and in its place one that the reader opens, which stays in the browser", async (all) => {
-    const { browser } = all;
-    const { page } = await openTable(all);
-    const snippet = new Snippet(browser, "years");
-    await snippet.ready();
-    const baked = await snippet.output();
-    assert.equal(await snippet.run(), baked);
-    await browser.eval((host) => {
-      const input = /** @type {HTMLInputElement} */ (document.querySelector(`${host} input[type="file"]`));
-      const chosen = new DataTransfer();
-      chosen.items.add(new File(["year = {1066}"], "my works.bib"));
-      input.files = chosen.files;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
-    }, snippet.host);
-    const place = `${snippet.host} [data-slot="file"]`;
-    await browser.waitFor(() => /my works\.bib/.test(document.querySelector('[data-slot="file"]')?.textContent ?? ""), WAIT_MS, "the file");
-    assert.match(await browser.text(place), /is read as references\.bib when you press Run\. It stays in this browser/);
-    assert.equal(await snippet.run(), "1066 #");
-    await browser.click({ role: "button", name: "Use the page's file", within: snippet.host });
-    assert.equal(await snippet.run(), baked, page);
-  });
-
   once("snippets: the editor completes and shows signatures by keyboard, Escape closes, and Tab leaves", async (all) => {
     const { browser } = all;
     const { snippet } = await openTable(all);
@@ -208,6 +187,28 @@ export function exerciseTests({ everywhere, widely, once }) {
     await browser.press("Tab");
     assert.equal(await browser.eval(() => Boolean(document.activeElement?.closest(".cm-editor"))), false);
   });
+}
+
+/** A program reads the data file of a page, and in its place one that the reader opens, which stays in the browser.
+ * @param {import("../harness/browser.mjs").Browser} browser @param {string} page */
+async function readsFiles(browser, page) {
+  const snippet = new Snippet(browser, "years");
+  await snippet.ready();
+  const baked = await snippet.output();
+  assert.equal(await snippet.run(), baked);
+  await browser.eval((host) => {
+    const input = /** @type {HTMLInputElement} */ (document.querySelector(`${host} input[type="file"]`));
+    const chosen = new DataTransfer();
+    chosen.items.add(new File(["year = {1066}"], "my works.bib"));
+    input.files = chosen.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, snippet.host);
+  const place = `${snippet.host} [data-slot="file"]`;
+  await browser.waitFor(() => /my works\.bib/.test(document.querySelector('[data-slot="file"]')?.textContent ?? ""), WAIT_MS, "the file");
+  assert.match(await browser.text(place), /is read as references\.bib when you press Run\. It stays in this browser/);
+  assert.equal(await snippet.run(), "1066 #");
+  await browser.click({ role: "button", name: "Use the page's file", within: snippet.host });
+  assert.equal(await snippet.run(), baked, page);
 }
 
 /** The snippet of the authors' page whose result is HTML. @param {World} all */

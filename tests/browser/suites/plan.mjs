@@ -2,6 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { WAIT_MS } from "../harness/browser.mjs";
+import { BLANK_PATH } from "../harness/server.mjs";
 import { FULL } from "../harness/world.mjs";
 import { readFileSync } from "node:fs";
 import { inflateRawSync } from "node:zlib";
@@ -51,27 +52,6 @@ const OUT_OF_MEMORY =
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function planTests({ widely, once, full }) {
-  once("plan: on a phone, what one scrolls to lies under the answer that stays in view", async (all) => {
-    const { browser } = all;
-    await openPlan(all);
-    await browser.resize(PHONE.width, PHONE.height);
-    const covered = await browser.eval(async () => {
-      const act = /** @type {HTMLElement} */ (document.querySelector('live-act[data-name="plan"]'));
-      const stage = /** @type {HTMLElement} */ (act.querySelector('[data-slot="stage"]'));
-      /** @type {string[]} */
-      const found = [];
-      for (const part of act.querySelectorAll(".il-bench :is(button, select, summary, textarea)")) {
-        if (stage.contains(part) || !part.getClientRects().length) continue;
-        part.scrollIntoView({ block: "start", behavior: "instant" });
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        const [box, cover] = [part.getBoundingClientRect(), stage.getBoundingClientRect()];
-        if (box.top < cover.bottom - 1 && box.bottom > cover.top) found.push((part.textContent || part.tagName).trim().slice(0, 30));
-      }
-      return found;
-    });
-    assert.deepEqual(covered, []);
-  });
-
   widely("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
     const { browser, server } = all;
     await openPlan(all);
@@ -100,7 +80,7 @@ export function planTests({ widely, once, full }) {
     assert.ok(!exports.includes(SECRET), "in an export");
     assert.ok(!server.log().some(({ path }) => path.includes(SECRET)), "in a request");
 
-    await browser.open(server.base);
+    await browser.open(server.origin + BLANK_PATH);
     await browser.open(address);
     await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
     await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "the linked plan");
@@ -146,7 +126,7 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
-  once("plan: a text that cannot be read, given while Python starts again, leaves the plan as it stood and says so until the next change", async (all) => {
+  full("plan: a text that cannot be read, given while Python starts again, leaves the plan as it stood and says so until the next change", async (all) => {
     const { browser, server } = all;
     await openPlan(all);
     await browser.waitFor(`${ACT}:not([data-stale])`, START_LIMIT_MS, "the whole answer, which this tab keeps");
@@ -169,8 +149,9 @@ export function planTests({ widely, once, full }) {
   once("plan: until Python has answered, what stands there is dimmed and said to be of other settings, and nothing moves", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 1500 });
-    for (const linked of [false, true]) {
-      await browser.open(server.base);
+    // Of a link the next test sees every frame.
+    for (const linked of FULL ? [false, true] : [false]) {
+      await browser.open(server.origin + BLANK_PATH);
       await browser.open(server.base + PAGE + (linked ? NOT_OFFERED : ""));
       await browser.eval(watchShifts);
       await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
@@ -236,7 +217,7 @@ export function planTests({ widely, once, full }) {
       },
     };
     for (const [way, come] of Object.entries(ways).filter((_, at) => FULL || at % 2 === 0)) {
-      await browser.open(server.base);
+      await browser.open(server.origin + BLANK_PATH);
       await come();
       await browser.waitFor(() => document.querySelector('live-act[data-name="plan"] [data-table="answer"] td') !== null && /** @type {any} */ (window).answered(), START_LIMIT_MS, `the answer: ${way}`);
       const { frames, gaps } = await browser.eval(() => /** @type {any} */ (window).seen);
@@ -293,7 +274,7 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), WAIT_MS, "the measured time");
   });
 
-  once("plan: a command without adapters trains everything, a later one takes its place, and a reset takes the texts away", async (all) => {
+  full("plan: a command without adapters trains everything, a later one takes its place, and a reset takes the texts away", async (all) => {
     const { browser } = all;
     await openPlan(all);
     const texts = () => browser.eval(() => [...document.querySelectorAll(".il-reader__texts li")].map((one) => one.textContent?.trim()));
@@ -312,33 +293,10 @@ export function planTests({ widely, once, full }) {
     assert.equal(await chosen("method"), '"lora"');
   });
 
-  once("plan: a log of full training stands among published runs, and a faster one stands higher", async (all) => {
+  widely("plan: a log stands among published runs, a faster one higher; of each of the six programs a real one is read, and stands beside the band", async (all) => {
     const { browser } = all;
     await openFullTraining(all);
-    /** Where a step of so many milliseconds stands. @param {number} ms */
-    const placeOf = async (ms) => {
-      await drop(browser, Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${ms}.00ms, mfu 40.00%`).join("\n"));
-      const step = new RegExp(`time of a step, s\\s+${ms / 1000}\\s`);
-      const until = Date.now() + 30_000;
-      for (;;) {
-        const said = (await browser.has(`${ACT} [data-table="measured"] table`)) ? await browser.text(`${ACT} [data-table="measured"]`) : "";
-        const found = /Your MFU, (\d+) %, is at percentile (\d+) of ([\d,]+) published runs of (\d+) publishers/.exec(said);
-        if (found && step.test(said)) return found.slice(1).map((text) => Number(text.replace(",", "")));
-        if (Date.now() > until) throw new Error(`no percentile for ${ms} ms: ${said}`);
-        await new Promise((done) => setTimeout(done, 100));
-      }
-    };
-    const [slowMfu, slow, runs, publishers] = await placeOf(900);
-    await browser.click({ role: "button", name: "Take log away", within: ACT });
-    const [fastMfu, fast, sameRuns] = await placeOf(300);
-    assert.ok(slowMfu !== undefined && fastMfu !== undefined && fastMfu > slowMfu, `${slowMfu} % and ${fastMfu} %`);
-    assert.ok(slow !== undefined && fast !== undefined && 0 <= slow && slow < fast && fast <= 100, `percentiles ${slow} and ${fast}`);
-    assert.ok(runs !== undefined && publishers !== undefined && runs > publishers && publishers > 1 && runs === sameRuns, `${runs} runs of ${publishers}`);
-  });
-
-  widely("plan: a real log of each of the six programs is read, and what it measured stands beside the band", async (all) => {
-    const { browser } = all;
-    await openFullTraining(all);
+    await rankedAmongRuns(browser);
     assert.deepEqual(Object.keys(LOGS).sort(), Object.keys(READ_OF_LOGS).sort());
     for (const [program, lines] of Object.entries(READ_OF_LOGS)) {
       await (program === "axolotl" ? paste(browser, LOGS[program] ?? "") : drop(browser, LOGS[program] ?? ""));
@@ -366,7 +324,7 @@ export function planTests({ widely, once, full }) {
     }
   });
 
-  once("plan: on a phone a slider is dragged and the bar follows while it moves; nothing sticks out, and the answer is in view", async (all) => {
+  once("plan: on a phone a slider is dragged and the bar follows while it moves; nothing sticks out, the answer stays in view, and what one scrolls to lies under it", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openPlan(all);
@@ -398,22 +356,31 @@ export function planTests({ widely, once, full }) {
       return /** @type {[number, number]} */ ([box.top, box.bottom]);
     });
     assert.ok(top >= 0 && bottom <= PHONE.height / 2, `the answer stays in view beside the slider: ${top} to ${bottom} px`);
+    const covered = await browser.eval(async () => {
+      const act = /** @type {HTMLElement} */ (document.querySelector('live-act[data-name="plan"]'));
+      const stage = /** @type {HTMLElement} */ (act.querySelector('[data-slot="stage"]'));
+      /** @type {string[]} */
+      const found = [];
+      for (const part of act.querySelectorAll(".il-bench :is(button, select, summary, textarea)")) {
+        if (stage.contains(part) || !part.getClientRects().length) continue;
+        part.scrollIntoView({ block: "start", behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const [box, cover] = [part.getBoundingClientRect(), stage.getBoundingClientRect()];
+        if (box.top < cover.bottom - 1 && box.bottom > cover.top) found.push((part.textContent || part.tagName).trim().slice(0, 30));
+      }
+      return found;
+    });
+    assert.deepEqual(covered, []);
   });
 
   once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
     const { browser, server } = all;
     for (const fragment of FULL ? DAMAGED : DAMAGED.slice(0, 1)) {
-      await browser.open(server.base);
+      await browser.open(server.origin + BLANK_PATH);
       await browser.open(`${server.base}${PAGE}${fragment}`);
       await browser.waitFor(() => (document.querySelector('[data-slot="link-problem"]')?.textContent ?? "") !== "", START_LIMIT_MS, `a word on ${fragment}`);
       assert.equal(await browser.of(`${ACT} select[data-menu="gpu"]`, (menu) => menu.selectedOptions[0].text), "NVIDIA H100 SXM5 80 GB");
     }
-    // A link of {"controls":{"gpu":"abacus","batch":4}}: what is not offered is said, and the rest is taken.
-    await browser.open(server.base);
-    await browser.open(`${server.base}${PAGE}${NOT_OFFERED}`);
-    await browser.waitFor(() => /abacus is not offered here; NVIDIA H100/.test(document.querySelector('[data-slot="link-problem"]')?.textContent ?? ""), START_LIMIT_MS, "a word on the card");
-    assert.equal(await browser.of(slider("batch"), (input) => input.getAttribute("aria-valuetext")), "4");
-    await openPlan(all);
     const before = await headline(browser);
     // Changes that are found stand above the tables, and move them until all are there.
     await allChanges(browser);
@@ -425,6 +392,12 @@ export function planTests({ widely, once, full }) {
     await browser.click(cell);
     await answered(browser, before);
     assert.ok(said.includes((await headline(browser)).split(" ")[0] ?? "?"), `${said} opens ${await headline(browser)}`);
+
+    // A link of {"controls":{"gpu":"abacus","batch":4}}: what is not offered is said, and the rest is taken.
+    await browser.open(server.origin + BLANK_PATH);
+    await browser.open(`${server.base}${PAGE}${NOT_OFFERED}`);
+    await browser.waitFor(() => /abacus is not offered here; NVIDIA H100/.test(document.querySelector('[data-slot="link-problem"]')?.textContent ?? ""), START_LIMIT_MS, "a word on the card");
+    assert.equal(await browser.of(slider("batch"), (input) => input.getAttribute("aria-valuetext")), "4");
   });
 }
 
@@ -484,7 +457,7 @@ function namedOnPaper() {
 
 /** Opens the planner and waits for its first answer. @param {World} all */
 async function openPlan({ browser, server }) {
-  await browser.open(server.base);
+  await browser.open(server.origin + BLANK_PATH);
   await browser.open(server.base + PAGE);
   await browser.waitFor(`${ACT} .il-reader__box`, START_LIMIT_MS, "the planner");
   await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "its first answer");
@@ -497,6 +470,30 @@ async function openFullTraining(all) {
   await choose(all.browser, "model", "meta-llama/Meta-Llama-3-8B");
   await all.browser.of(`${ACT} [data-choice="method"] input`, (everything) => everything.click());
   await answered(all.browser, before);
+}
+
+/** The percentile of a log among published runs: of a faster step it is higher. @param {Browser} browser */
+async function rankedAmongRuns(browser) {
+  /** Where a step of so many milliseconds stands. @param {number} ms */
+  const placeOf = async (ms) => {
+    await drop(browser, Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${ms}.00ms, mfu 40.00%`).join("\n"));
+    const step = new RegExp(`time of a step, s\\s+${ms / 1000}\\s`);
+    const until = Date.now() + 30_000;
+    for (;;) {
+      const said = (await browser.has(`${ACT} [data-table="measured"] table`)) ? await browser.text(`${ACT} [data-table="measured"]`) : "";
+      const found = /Your MFU, (\d+) %, is at percentile (\d+) of ([\d,]+) published runs of (\d+) publishers/.exec(said);
+      if (found && step.test(said)) return found.slice(1).map((text) => Number(text.replace(",", "")));
+      if (Date.now() > until) throw new Error(`no percentile for ${ms} ms: ${said}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  };
+  const [slowMfu, slow, runs, publishers] = await placeOf(900);
+  await browser.click({ role: "button", name: "Take log away", within: ACT });
+  const [fastMfu, fast, sameRuns] = await placeOf(300);
+  assert.ok(slowMfu !== undefined && fastMfu !== undefined && fastMfu > slowMfu, `${slowMfu} % and ${fastMfu} %`);
+  assert.ok(slow !== undefined && fast !== undefined && 0 <= slow && slow < fast && fast <= 100, `percentiles ${slow} and ${fast}`);
+  assert.ok(runs !== undefined && publishers !== undefined && runs > publishers && publishers > 1 && runs === sameRuns, `${runs} runs of ${publishers}`);
+  await browser.click({ role: "button", name: "Take log away", within: ACT });
 }
 
 /** Fails where the number or the bar is out of the window, or under something else. @param {Browser} browser */

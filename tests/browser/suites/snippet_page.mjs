@@ -85,6 +85,11 @@ export class Snippet {
  * @param {import("../harness/world.mjs").World} world @param {string} code */
 export async function snippetWith({ browser, server }, code) {
   await browser.open(server.base + ACT);
+  return snippetHere(browser, code);
+}
+
+/** The same in the page that is open, whose Python lives on. @param {Browser} browser @param {string} code */
+export async function snippetHere(browser, code) {
   const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
   await snippet.ready();
   await browser.eval((text) => {

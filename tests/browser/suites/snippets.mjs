@@ -7,7 +7,7 @@ import { askedByTheSite } from "../harness/foreign.mjs";
 import { firstOfEachFolder, htmlOf, pagesWith } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { ACT, chartSays, follow, position, predict, START_LIMIT_MS } from "./act_page.mjs";
-import { Snippet, snippetWith } from "./snippet_page.mjs";
+import { Snippet, snippetHere, snippetWith } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
@@ -59,10 +59,11 @@ async function answered(browser, program, most = 4000) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function snippetTests({ everywhere, once, widely, full }) {
-  everywhere("snippets: a program that floods the page in Python's name is ended with a sentence, and the page answers meanwhile", async (all) => {
+export function snippetTests({ once, widely, full }) {
+  widely("snippets: a program that floods the page in Python's name is ended with a sentence, and the page answers meanwhile", async (all) => {
     const { browser } = all;
-    for (const flood of FLOODS) {
+    // Without end and in one piece; both together, as of the first, in a full run.
+    for (const flood of FULL ? FLOODS : FLOODS.slice(1)) {
       const snippet = await snippetWith(all, SPEAKS + flood + THEN);
       await browser.eval(beats);
       await snippet.run();
@@ -73,10 +74,11 @@ export function snippetTests({ everywhere, once, widely, full }) {
 
   once("snippets: texts, HTML and figures for which a browser takes minutes are bounded, and the page answers meanwhile", async (all) => {
     const { browser } = all;
+    await browser.open(all.server.base + ACT);
     // Marks, HTML and a message: one of each kind that a browser takes long for; all of them in a full run.
     for (const slow of FULL ? SLOW : [SLOW[1], SLOW[3], SLOW.at(-1)]) {
       assert.ok(slow);
-      const snippet = await snippetWith(all, slow);
+      const snippet = await snippetHere(browser, slow);
       await browser.eval(beats);
       await snippet.run();
       // What is slow is laid out after the run.
@@ -119,7 +121,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     }
   });
 
-  once("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
+  once("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload; a traceback shows the reader's code only, and one-key shortcuts stay quiet", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("answer = 6 * 7; name = 'mine'");
@@ -150,6 +152,21 @@ export function snippetTests({ everywhere, once, widely, full }) {
     assert.equal(await second.run(), "gpt2", "what the page shows above is what the code below works with");
     await browser.click(second.button("Reset"));
     assert.match(await second.code(), /training_memory/);
+
+    await first.write("bytes_each = 4\nbytes_each / 0\n");
+    const output = await first.run();
+    assert.match(output, /ZeroDivisionError/);
+    assert.match(output, /line 2/);
+    assert.ok(!/pyodide|explorable\/live|exec\(/i.test(output), output);
+    assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
+    await first.write("print('well again')");
+    assert.equal(await first.run(), "well again", "an error does not end Python");
+
+    const before = await browser.eval(() => location.href);
+    await first.write("n = p = s = f = 1 / 1");
+    assert.equal(await first.code(), "n = p = s = f = 1 / 1");
+    assert.equal(await browser.eval(() => location.href), before);
+    assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
   });
 
   widely("snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
@@ -202,25 +219,6 @@ export function snippetTests({ everywhere, once, widely, full }) {
     // To stop a program means to start Python again.
     await chartSays(browser, "Adam m 6.23 GB", START_LIMIT_MS);
     assert.equal(await browser.text(trouble), "");
-  });
-
-  once("snippets: a traceback shows the reader's code only, its line is marked; one-key shortcuts stay quiet while one types", async (all) => {
-    const { browser } = all;
-    const { first } = await openTwo(all);
-    await first.write("bytes_each = 4\nbytes_each / 0\n");
-    const output = await first.run();
-    assert.match(output, /ZeroDivisionError/);
-    assert.match(output, /line 2/);
-    assert.ok(!/pyodide|explorable\/live|exec\(/i.test(output), output);
-    assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
-    await first.write("print('well again')");
-    assert.equal(await first.run(), "well again", "an error does not end Python");
-
-    const before = await browser.eval(() => location.href);
-    await first.write("n = p = s = f = 1 / 1");
-    assert.equal(await first.code(), "n = p = s = f = 1 / 1");
-    assert.equal(await browser.eval(() => location.href), before);
-    assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
   });
 
   widely("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
