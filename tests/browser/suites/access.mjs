@@ -70,20 +70,20 @@ export function accessTests({ once }) {
     await onwards(all, ACT_3);
     await browser.click(lockButton);
     await look("Act 3 refuses");
-    await predict(browser, "80");
-    await move(browser, choice("batch", "256"));
-    await look("Act 3 out of memory", false);
-    await reveal(browser);
-    await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
-    await look("Act 3 revealed");
-
-    await onwards(all, LAPTOP);
-    await predict(browser, "6");
-    await move(browser, choice("optimizer", "SGD"));
-    await reveal(browser);
-    await browser.waitFor(lever("Update during backward"));
-    await look("the challenge's epilogue");
     if (FULL) {
+      await predict(browser, "80");
+      await move(browser, choice("batch", "256"));
+      await look("Act 3 out of memory");
+      await reveal(browser);
+      await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
+      await look("Act 3 revealed");
+
+      await onwards(all, LAPTOP);
+      await predict(browser, "6");
+      await move(browser, choice("optimizer", "SGD"));
+      await reveal(browser);
+      await browser.waitFor(lever("Update during backward"));
+      await look("the challenge's epilogue");
       await onwards(all, ACT_2);
       await predict(browser, "2");
       await reveal(browser);

@@ -79,7 +79,7 @@ export async function inSight(browser, what, page) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function actTests({ everywhere, once, widely, full }) {
+export function actTests({ once, widely, full }) {
   full("act: played to the end with the mouse, the reader's gap is named", async (all) => {
     const { browser } = all;
     await openAct(all);
@@ -427,7 +427,7 @@ export function actTests({ everywhere, once, widely, full }) {
     }
   });
 
-  everywhere("act: dragged and locked in without Python; the reveal follows when it is there, played in the chart once", async (all) => {
+  widely("act: dragged and locked in without Python; the reveal follows when it is there, played in the chart once", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /\.wasm$|\/(library|wheels)\//, status: 503 });
     await openAct(all);
@@ -534,7 +534,7 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await browser.has({ role: "alert", name: "Python did not start", within: "live-act" }), false);
   });
 
-  everywhere("act: without JavaScript the first state is shown complete", async ({ browser, server }) => {
+  widely("act: without JavaScript the first state is shown complete", async ({ browser, server }) => {
     // The sandbox switches scripting off for the page as a reader's setting would, in every engine alike.
     server.policy("sandbox allow-same-origin");
     await browser.open(server.base + ACT);

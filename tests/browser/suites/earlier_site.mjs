@@ -16,7 +16,7 @@ const JOURNAL = /^iron-law\/ledger\//;
 const EDIT = /^iron-law\/snippet\/(.*)\.md\/(\w+)\//;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function earlierSiteTests({ widely }) {
+export function earlierSiteTests({ widely, full }) {
   widely("earlier site: the ledger and an edit of a snippet are there as they were left", async (all) => {
     const { browser, server } = all;
     await browser.eval(writeStorage, KEPT);
@@ -48,7 +48,7 @@ export function earlierSiteTests({ widely }) {
     assert.equal(await snippet.code(), JSON.parse(text));
   });
 
-  widely("earlier site: a copy of the book that it kept is known, and brought up to date", async ({ browser, server }) => {
+  full("earlier site: a copy of the book that it kept is known, and brought up to date", async ({ browser, server }) => {
     const { cache } = KEPT.copy;
     await browser.eval(keepCopy, KEPT.copy, server.base);
     await browser.open(server.base);

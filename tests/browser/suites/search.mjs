@@ -13,8 +13,8 @@ export const SEARCH_INDEX = /\/search_index\.json$/;
 const SPOILERS = ["lab/instructor/", "lab/act1-notes/"];
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function searchTests({ everywhere, once }) {
-  everywhere("search: the index is fetched when the search is opened, and in a page to which a search or its link has led", async ({ browser, server }) => {
+export function searchTests({ widely, once }) {
+  widely("search: the index is fetched when the search is opened, and in a page to which a search or its link has led", async ({ browser, server }) => {
     const fetched = () => server.log().filter(({ path }) => SEARCH_INDEX.test(path)).length;
     await browser.open(`${server.base}chapter/why/`);
     await browser.waitFor(() => "location$" in window);
