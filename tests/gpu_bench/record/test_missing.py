@@ -47,7 +47,7 @@ def _said(record: dict[str, Any], folder: Path, name: Path, capsys: pytest.Captu
     return [line.removeprefix(f"{file}: ") for line in lines]
 
 
-@pytest.mark.sampled(PARTS)
+@pytest.mark.sampled(2 * PARTS)
 @pytest.mark.parametrize(("file", "part"), [(file, part) for file in FILES for part in range(PARTS)])
 def test_a_record_without_one_name_is_a_line_in_plain_words(
     file: Path, part: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -44,9 +44,8 @@ def _kept(out: Path) -> list[dict[str, Any]]:
     return [trial for text in texts for trial in json.loads(text)["trials"]]
 
 
-@pytest.mark.parametrize(
-    "names", [pytest.param(SHORT, id="short"), pytest.param((), id="whole", marks=pytest.mark.full)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("names", [pytest.param(SHORT, id="short"), pytest.param((), id="whole")])
 def test_an_hour_that_one_machine_began_another_finishes(
     names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

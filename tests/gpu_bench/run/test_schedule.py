@@ -94,7 +94,7 @@ def _run(
 
 @pytest.mark.parametrize("budgets", [(HOUR_S,), (520.0, 520.0, 460.0)], ids=["whole", "in three"])
 @pytest.mark.parametrize("factor", [0.8, 1.0, 1.3])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_what_a_plan_promises_a_run_finishes(
     factor: float, budgets: tuple[float, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
