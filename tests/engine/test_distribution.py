@@ -129,6 +129,7 @@ def install_lines() -> list[str]:
     return re.findall(r"python -m pip install ([^`\n]+)", README)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", [0, 1])
 def test_a_clone_installs_as_the_readme_says(clone: Path, tmp_path: Path, way: int) -> None:
     """The two ways before a release; with this environment's hatchling, because an isolated build asks an index."""

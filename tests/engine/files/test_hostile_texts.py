@@ -245,6 +245,7 @@ def in_time(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SLOW)
 def test_a_long_text_is_refused_in_a_time_that_its_length_bounds(name: str) -> None:
     repeated, length = SLOW[name]
