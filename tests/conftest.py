@@ -33,8 +33,8 @@ FULL = bool(os.environ.get("FULL"))
 
 
 def tries(full: int) -> int:
-    """How many examples a property tries that tries so many in a full run: a sixth, and eight at least."""
-    return full if FULL else max(8, full // 6)
+    """How many examples a property tries that tries so many in a full run: a tenth, and six at least."""
+    return full if FULL else max(6, full // 10)
 
 
 settings.register_profile("any clock", deadline=None, max_examples=tries(200))
