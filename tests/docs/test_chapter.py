@@ -94,7 +94,7 @@ def test_every_term_of_the_glossary_is_defined_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=stem)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_figure_says_in_words_what_it_shows_in_the_colors_of_the_site_and_is_drawn_the_same_twice(path: Path) -> None:
     first = drawn(path)
     assert len(first["alternative"].split()) >= 15
@@ -112,7 +112,7 @@ SUPERSCRIPT = 0.75
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=stem)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_a_phone_shows_the_letters_of_a_figure_large_enough_in_every_state(path: Path) -> None:
     small = {(size, text) for picture in pictures(drawn(path)) for size, text in letters(picture) if size < LETTERS_PX}
     assert not small

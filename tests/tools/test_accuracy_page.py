@@ -40,6 +40,7 @@ def test_every_page_that_says_how_short_steps_come_out_says_almost_a_tenth_and_t
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
+@pytest.mark.sampled(4)
 def test_every_part_is_well_formed_html(part: str) -> None:
     fromstring(convert(part))
 

@@ -111,7 +111,7 @@ def replaced(words: list[str], more: list[str]) -> list[str]:
 @pytest.mark.parametrize("gpu", ["rtx-4060", "rtx-5080", "rtx-4090", "a100-40", "h100-sxm", "v100-16", "orin"])
 @pytest.mark.parametrize("options", ["", "--batch 8", "--batch 6 --precision fp32 --attention standard --dropout 0.1"])
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-xl", "llama3-8b"])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_what_fit_suggests_fits(capsys: pytest.CaptureFixture[str], name: str, gpu: str, options: str) -> None:
     words = ["--model", name, "--gpu", gpu, "--seq", "1024", *options.split()]
     code = main(["fit", *words, "--json"])

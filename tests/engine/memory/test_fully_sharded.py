@@ -76,7 +76,7 @@ def _checkpointed(blocks: Any, x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("checkpointing", ["none", "full"])
 @pytest.mark.parametrize("where", SHAPES)
 @pytest.mark.parametrize(("precision", "kept"), [("bf16", torch.bfloat16), ("mixed-bf16", torch.float32)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_the_peak_under_fsdp2_is_pytorchs(
     mesh: DeviceMesh, where: str, checkpointing: str, precision: str, kept: torch.dtype
 ) -> None:

@@ -100,7 +100,7 @@ def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_the_peak_of_adapters_under_fsdp2_is_pytorchs(mesh: DeviceMesh, name: str) -> None:
     shape, batch, sequence, method, adapters, base, checkpointed, precision = CASES[name]

@@ -377,7 +377,7 @@ def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "momentum"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: OptimizerName) -> None:
     """PyTorch refuses to record another: `capturable` of every group is what it asks for."""
     command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", "counts", optimizer]
