@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from explorable.measured.ceilings.card import Card, Roof
+from explorable.measured.ceilings.card import Card, Format, Roof
 from ironlaw.hardware.accelerators import Accelerator, accelerator, list_accelerators
 
-_SHORT = ("bf16", "fp16")
+_SHORT: tuple[Format, ...] = ("bf16", "fp16")
 
 
 @cache

@@ -16,14 +16,13 @@ from explorable.finish import budgets, finish, publish
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.manifest import FILE, Manifest, PageFacts
-from explorable.options import PARTS, Numbers, Options, book_of
-from explorable.shared import intake
+from explorable.options import PARTS, Options, book_of
+from explorable.shared import intake, typed
 from explorable.shared.apart import Elements, ElementsApart
 from explorable.shared.cache import write_atomically
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.locate import LocateExtension, source_path
 from explorable.shared.log import logger
-from explorable.shared.options import read
 from explorable.site import Asset, Offer, Page, Part, Site
 
 COLORS = "assets/live/colors.css"
@@ -55,17 +54,16 @@ class Build:
         self.options: dict[str, Any] = {}
         self._elements = Elements()
         self.given: Options = _told("explorable", Options, given)
-        numbers = self._numbers = _told("numbers", Numbers, self.given.numbers)
         for name in self.given.parts:
             kind, part = PARTS[name]
-            options = _told(name, kind, self.given.of(name, numbers))
+            options = _told(name, kind, self.given.of(name))
             if options.enabled:
                 self.parts[name], self.options[name] = part(options), options
 
     def use_book(self) -> Book:
         """Let this process build this book."""
         try:
-            self.book = book_of(self.given, self._numbers, self.root)
+            self.book = book_of(self.given, self.root)
         except LookupError as error:
             raise UnbuildableError(f"explorable: {error}") from None
         book.use(self.book)
@@ -231,6 +229,6 @@ class Build:
 def _told(name: str, kind: type[Any], given: Mapping[str, Any]) -> Any:
     """Options, of a part or of all. Raises `UnbuildableError` that names it."""
     try:
-        return read(kind, given)
-    except UnbuildableError as error:
+        return typed.made(kind, dict(given))
+    except (UnbuildableError, ValueError) as error:
         raise UnbuildableError(f"{name}: {error}") from None

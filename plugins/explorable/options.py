@@ -70,7 +70,7 @@ class Options:
     library: str = ""
     ledger: str = ""
     colors: dict[str, str] = field(default_factory=dict)
-    numbers: dict[str, str] = field(default_factory=dict)
+    numbers: Numbers = Numbers()
     acts: str = "acts"
     packages: tuple[str, ...] = ()
     parts: tuple[str, ...] = tuple(PARTS)
@@ -86,18 +86,18 @@ class Options:
             if part not in PARTS:
                 raise UnbuildableError(f"there is no part '{part}'; {nearest(part, PARTS)}")
 
-    def of(self, part: str, numbers: Numbers) -> Mapping[str, Any]:
+    def of(self, part: str) -> Mapping[str, Any]:
         """The options of a part, those included that the whole says."""
         live = {"acts_dir": self.acts, "packages": [*self.packages]} if part == "live" else {}
         given: Mapping[str, Any] = getattr(self, part)
-        return {**live, **({"records": numbers.records} if part in ("live", "measured") else {}), **given}
+        return {**live, **({"records": self.numbers.records} if part in ("live", "measured") else {}), **given}
 
 
-def book_of(options: Options, numbers: Numbers, root: Path) -> Book:
+def book_of(options: Options, root: Path) -> Book:
     """The book that the options describe. Raises `LookupError` with one line for one that is not there."""
     if options.book:
         return book.from_module(options.book, root)
-    units = Units(numbers.units)
+    numbers, units = options.numbers, Units(options.numbers.units)
     if wrong := _wrong(options):
         raise LookupError(wrong)
     if wrong := wrong_definition(units):
@@ -118,6 +118,6 @@ def _wrong(options: Options) -> str:
     if not _ID.fullmatch(options.id):
         return f"id: {options.id!r} is not allowed; allowed: lower-case letters, digits and '-'"
     for name, value in options.colors.items():
-        if not _ID.fullmatch(str(name)) or not _COLOR.fullmatch(str(value)):
+        if not _ID.fullmatch(name) or not _COLOR.fullmatch(value):
             return f"colors: '{name}: {value}' is not allowed; allowed: a name in small letters, a color as '#006395'"
     return ""

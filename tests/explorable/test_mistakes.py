@@ -287,12 +287,14 @@ MISTAKES = {
     ),
     "a table that is no YAML": table("caption: x\ncolumns: [", "YAML", 5),
     "a key of a table twice": table("caption: x\ncaption: y\ncolumns: []", "the key 'caption' stands twice", 5),
-    "a table without a caption": table("columns: [{label: A, path: status}]", "'caption' of the block is missing", 3),
+    "a table without a caption": table(
+        "columns: [{label: A, path: status}]", "the block's options: it lacks 'caption'", 3
+    ),
     "a format without a unit": table(
         "caption: x\ncolumns: [{label: A, path: status, format: .1f}]", "has a 'format' without a 'unit'", 3
     ),
     "an indented option": table("    caption: x\ncolumns: []", "this block was not understood", 3),
-    "an unknown option": table("caption: x\ncolums: []", "no option 'colums'", 3),
+    "an unknown option": table("caption: x\ncolums: []", "colums is unknown. perhaps 'columns' is meant", 3),
     "a column without a label": table("caption: x\ncolumns:\n  - {path: status}", "label", 3),
     "a column with the wrong unit": table(
         "caption: x\ncolumns:\n  - {label: A, path: memory.held.optimizer_total, unit: ms}", "ms", 3

@@ -231,7 +231,7 @@ def _made(
             raise OptionError("the block names no suite", "write '/// measured | smoke'")
         return build(parse_options(content), text, sources.records, links)
     if kind == "reported":
-        return reported.build(text, reported.parse(content), sources.reported, outcomes, links)
+        return reported.build(text, content, sources.reported, outcomes, links)
     if kind == "contributed":
         return contributed.build(content, sources.contributed, links)
     if own := {"ceilings": ceilings.block, **current().blocks}.get(kind):

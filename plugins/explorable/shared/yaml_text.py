@@ -5,6 +5,7 @@ A few lines of names of names stand for more values than a machine holds.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -48,6 +49,10 @@ class _Strict(yaml.SafeLoader):
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+# Newer YAML takes `1e12` for a number, and so does everybody who writes it.
+_Strict.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+[eE][-+]?[0-9]+$"), [*"-+0123456789"])
 
 
 def load(text: str) -> Any:

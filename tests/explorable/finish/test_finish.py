@@ -141,7 +141,7 @@ def left(folder: Path, **changed: object) -> tuple[Path, Path]:
         ("prepared__files", "/etc/apt", f"prepared.files is '/etc/apt'; it must be a folder in {CACHE}"),
         ("prepared__files", f"{CACHE}/../../docs", f"it must be a folder in {CACHE}"),
         ("prepared__styles", "a.css", 'prepared.styles is "a.css"; it must be a list'),
-        ("prepared__modules", [5], "prepared.modules.0 is 5; it must be a text"),
+        ("prepared__modules", [5], "prepared.modules (entry 1) is 5; it must be a text"),
         ("prepared__unpublished", {}, "prepared.unpublished is {}; it must be a list"),
         ("prepared__other", 1, "prepared.other is unknown"),
         ("release__started", None, "release.started is null; it must be a list"),

@@ -129,7 +129,10 @@ def test_a_fault_of_a_page_is_told_with_its_line(book: Path, capsys: pytest.Capt
         (None, "here is no zensical.toml and no mkdocs.yml"),
         ("site_name: x\n", "'explorable' is not among the plugins"),
         ("plugins: [explorable]\n", "'explorable.prepared' is not among the markdown_extensions"),
-        ("plugins: [{explorable: {idd: x}}]\nmarkdown_extensions: [explorable.prepared]\n", "there is no option 'idd'"),
+        (
+            "plugins: [{explorable: {idd: x}}]\nmarkdown_extensions: [explorable.prepared]\n",
+            "idd is unknown; perhaps 'id' is meant",
+        ),
         ("- a\n- b\n", "it must consist of names and values"),
         ("plugins: [\n", "mkdocs.yml: while parsing"),
         (

@@ -12,16 +12,16 @@ import pytest
 
 from explorable.live import options as module
 from explorable.live.options import LiveOptions
+from explorable.shared import typed
 from explorable.shared.errors import UnbuildableError
-from explorable.shared.options import read
 
 SCHEMA: dict[str, Any] = json.loads((Path(module.__file__).parent / "schema.json").read_text())
 
 
 def problems(options: dict[str, Any]) -> list[str]:
     try:
-        read(LiveOptions, options)
-    except UnbuildableError as error:
+        typed.made(LiveOptions, options)
+    except (UnbuildableError, ValueError) as error:
         return [str(error)]
     return []
 

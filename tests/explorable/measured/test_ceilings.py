@@ -202,15 +202,18 @@ def test_a_block_may_have_cards_of_its_own(site: Site) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("second: 3\n", "there is no option 'second'. perhaps 'seconds' is meant"),
+        ("second: 3\n", "second is unknown. perhaps 'seconds' is meant"),
         ("seconds: 900\n", "'seconds' is 900. allowed: 1 to 120"),
-        ("cards: 3\n", "'cards' is no list"),
-        ("cards:\n  - {name: Own}\n", "a card lacks 'title'"),
+        ("cards: 3\n", "cards is 3. it must be a list"),
+        ("cards:\n  - {name: Own}\n", "cards (entry 1) lacks 'bandwidth'"),
         ("cards:\n  - {name: Own, title: O, bandwidth: 1, roofs: []}\n", "'Own' is no name of a card"),
-        ("cards:\n  - {name: own, title: O, bandwidth: fast, roofs: []}\n", "'bandwidth' of card 'own' is 'fast'"),
+        (
+            "cards:\n  - {name: own, title: O, bandwidth: fast, roofs: []}\n",
+            'cards (entry 1).bandwidth is "fast". it must be a number',
+        ),
         (
             "cards:\n  - {name: own, title: O, bandwidth: 1, roofs: [{label: A, formats: [fp31], flops_per_s: 1}]}\n",
-            "there is no format 'fp31'",
+            "cards (entry 1).roofs (entry 1).formats (entry 1) is \"fp31\". perhaps 'fp32' is meant",
         ),
     ],
 )

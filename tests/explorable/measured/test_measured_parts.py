@@ -184,7 +184,7 @@ def test_every_row_says_how_to_measure_it_again(site: Site) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rows: points", "rows: parts", "'rows' is 'parts'. allowed: cases, points, policies"),
+        ("rows: points", "rows: parts", 'rows is "parts". allowed: cases, points, policies, runs'),
         ("cases: [scaling-ddp-gpt2]\n", "", "a table of points needs one case"),
         ("ratio: first", "ratio: first, error: work.tokens", "keep one of them"),
         ('ratio: first, unit: "%", format: .0f', "ratio: first", "is computed and has no 'unit'"),
@@ -269,8 +269,8 @@ def test_an_unmeasured_table_has_no_plot(site: Site) -> None:
     [
         ("{y: Speed}", "the plot has no column 'Speed'"),
         ("{y: Step, x: settings.processes}", "'x_label' of the plot is missing"),
-        ("{y: Step, z: 1}", "the plot has no option 'z'"),
-        ("Step", "'plot' is not a mapping"),
+        ("{y: Step, z: 1}", "plot.z is unknown. allowed: log, x, x_label, y"),
+        ("Step", 'plot is "Step". it must be a mapping'),
     ],
 )
 def test_a_wrong_plot_fails_the_strict_build(site: Site, plot: str, message: str) -> None:

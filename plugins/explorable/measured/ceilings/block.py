@@ -13,13 +13,10 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from explorable.book import current
-from explorable.measured.ceilings.card import Card, parse_cards
+from explorable.measured.ceilings.card import Card
 from explorable.measured.markup import element
-from explorable.measured.tables.options import OptionError, read_yaml
-from explorable.shared.errors import nearest
+from explorable.measured.tables.options import OptionError, read_options
 
-KEYS = ("seconds", "shell", "cards")
-SECONDS = 20
 MOST_SECONDS = 120
 
 
@@ -32,23 +29,14 @@ class Options:
     cards: figures of cards; empty for those of the book.
     """
 
-    seconds: int = SECONDS
+    seconds: int = 20
     shell: str = ""
     cards: tuple[Card, ...] = ()
 
-
-def parse(text: str) -> Options:
-    """The YAML of the block. Raises `OptionError`."""
-    data = read_yaml(text) or {}
-    if not isinstance(data, dict):
-        raise OptionError("the options are no mapping", "write 'seconds: 20' below the block's first line")
-    for key in data:
-        if key not in KEYS:
-            raise OptionError(f"there is no option '{key}'", nearest(str(key), KEYS))
-    seconds = data.get("seconds", SECONDS)
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 1 <= seconds <= MOST_SECONDS:
-        raise OptionError(f"'seconds' is {seconds!r}", f"allowed: 1 to {MOST_SECONDS}")
-    return Options(seconds, str(data.get("shell", "")), parse_cards(data["cards"]) if "cards" in data else ())
+    def __post_init__(self) -> None:
+        """Raise `OptionError` for a time that no reader waits."""
+        if not 1 <= self.seconds <= MOST_SECONDS:
+            raise OptionError(f"'seconds' is {self.seconds}", f"allowed: 1 to {MOST_SECONDS}")
 
 
 def block(argument: str, text: str, records: Sequence[Mapping[str, Any]]) -> Element:
@@ -58,7 +46,7 @@ def block(argument: str, text: str, records: Sequence[Mapping[str, Any]]) -> Ele
 
 def build(text: str, cards: Sequence[Card]) -> Element:
     """The element with the figures of its own cards, or of these. Raises `OptionError`."""
-    options = parse(text)
+    options: Options = read_options(Options, text)
     known = json.dumps([asdict(card) for card in options.cards or cards], ensure_ascii=False, separators=(",", ":"))
     given = {"data_cards": known, "data_seconds": str(options.seconds), "data_shell": options.shell}
     words: list[Element | str] = ["Measuring needs JavaScript."]

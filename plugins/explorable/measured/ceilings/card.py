@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, get_args
 
 from explorable.measured.tables.options import OptionError
-from explorable.shared.errors import nearest
 
-FORMATS = ("fp32", "fp16", "bf16")
+Format = Literal["fp32", "fp16", "bf16"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -26,9 +25,13 @@ class Roof:
     """
 
     label: str
-    formats: tuple[str, ...]
+    formats: tuple[Format, ...]
     flops_per_s: float
     tensor_cores: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `OptionError` for a rate that no card has."""
+        _require_rate(self.flops_per_s, "flops_per_s", f"roof '{self.label}'")
 
 
 @dataclass(frozen=True)
@@ -40,52 +43,13 @@ class Card:
     bandwidth: float
     roofs: tuple[Roof, ...]
 
-
-def parse_cards(given: Any) -> tuple[Card, ...]:
-    """The option `cards` of a block. Raises `OptionError`."""
-    if not isinstance(given, list) or not given:
-        raise OptionError("'cards' is no list", "write '- {name: …, title: …, bandwidth: …, roofs: […]}' per card")
-    return tuple(_card(entry) for entry in given)
-
-
-def _card(entry: Any) -> Card:
-    _keys(entry, ("name", "title", "bandwidth", "roofs"), "a card")
-    name, roofs = entry["name"], entry["roofs"]
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise OptionError(f"{name!r} is no name of a card", "allowed: small letters and digits, with hyphens")
-    if not isinstance(roofs, list):
-        raise OptionError(f"'roofs' of card '{name}' is no list", "write 'roofs: [{label: FP32, …}]'")
-    return Card(name, str(entry["title"]), _rate(entry, "bandwidth", f"card '{name}'"), tuple(map(_roof, roofs)))
+    def __post_init__(self) -> None:
+        """Raise `OptionError` for another kind of name, and a rate that no card has."""
+        if not _NAME.fullmatch(self.name):
+            raise OptionError(f"{self.name!r} is no name of a card", "allowed: small letters and digits, with hyphens")
+        _require_rate(self.bandwidth, "bandwidth", f"card '{self.name}'")
 
 
-def _roof(entry: Any) -> Roof:
-    _keys(entry, ("label", "formats", "flops_per_s"), "a roof", ("tensor_cores",))
-    formats = entry["formats"]
-    for one in formats if isinstance(formats, list) else [formats]:
-        if one not in FORMATS:
-            raise OptionError(f"there is no format {one!r}", nearest(str(one), FORMATS))
-    label = str(entry["label"])
-    tensor_cores = entry.get("tensor_cores", False) is True
-    return Roof(label, tuple(formats), _rate(entry, "flops_per_s", f"roof '{label}'"), tensor_cores)
-
-
-def _rate(entry: Mapping[str, Any], key: str, where: str) -> float:
-    try:
-        # YAML takes 1e12 for a text.
-        value = float(entry[key])
-    except (TypeError, ValueError):
-        value = 0.0
+def _require_rate(value: float, key: str, where: str) -> None:
     if not 0 < value < float("inf"):
-        raise OptionError(f"'{key}' of {where} is {entry[key]!r}", "allowed: a number that is more than 0")
-    return value
-
-
-def _keys(entry: Any, needed: Sequence[str], what: str, allowed: Sequence[str] = ()) -> None:
-    if not isinstance(entry, dict):
-        raise OptionError(f"{entry!r} is not {what}", f"write {{{', '.join(f'{key}: …' for key in needed)}}}")
-    for key in entry:
-        if key not in (*needed, *allowed):
-            raise OptionError(f"{what} has no '{key}'", nearest(str(key), (*needed, *allowed)))
-    for key in needed:
-        if key not in entry:
-            raise OptionError(f"{what} lacks '{key}'", f"write '{key}: …'")
+        raise OptionError(f"'{key}' of {where} is {value!r}", "allowed: a number that is more than 0")

@@ -8,18 +8,15 @@ from xml.etree.ElementTree import Element
 from explorable.measured.ceilings.card import FORMATS
 from explorable.measured.ceilings.contributed import Contribution, Contributions
 from explorable.measured.markup import Links, element, scrolled
-from explorable.measured.tables.options import OptionError, read_yaml
+from explorable.measured.tables.options import Captioned, read_options
 
 NONE = "none yet."
 _NUMBER = "il-measured-table__number"
 
 
 def build(text: str, given: Contributions, links: Links) -> Element:
-    """The table, or one quiet line. Raises `OptionError`."""
-    data = read_yaml(text)
-    if not isinstance(data, dict) or set(data) != {"caption"} or not isinstance(data["caption"], str):
-        raise OptionError("the block needs 'caption', and nothing else", "write 'caption: …' below its first line")
-    caption = data["caption"]
+    """The table, or one quiet line. Raises `MeasuredError`."""
+    caption = read_options(Captioned, text).caption
     if not given.rows:
         return element("p", f"{caption}: ", element("em", NONE), class_="il-measured-table__note")
     heads = [*(element("th", one.upper(), _unit("TFLOP/s"), scope="col", class_=_NUMBER) for one in FORMATS)]

@@ -14,49 +14,33 @@ import pint
 from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element, linked, scrolled
 from explorable.measured.reported.data import Reported, ReportedRows
-from explorable.measured.tables.options import OptionError, read_yaml
+from explorable.measured.tables.options import Captioned, read_options
 from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.quantities import format_number, quantity, show
-from explorable.shared.errors import nearest
 
-KEYS = ("caption", "rows", "engine", "gap")
 COMPUTED, GAP = "The engine says", "Off by"
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Captioned):
     """What an author asks for: a caption, some of the rows, and the names of the computed column and of the gap."""
 
-    caption: str
     rows: tuple[str, ...] = ()
     engine: str = COMPUTED
     gap: str = GAP
 
 
-def parse(text: str) -> Options:
-    """The YAML of the block. Raises `OptionError`."""
-    data = read_yaml(text)
-    if not isinstance(data, dict) or not isinstance(data.get("caption"), str):
-        raise OptionError("the block has no caption", "write 'caption: …' below its first line")
-    for key in data:
-        if key not in KEYS:
-            raise OptionError(f"there is no option '{key}'", nearest(str(key), KEYS))
-    rows: Any = data.get("rows", [])
-    if not isinstance(rows, list) or not all(isinstance(name, str) for name in rows):
-        raise OptionError("'rows' is no list of names", "write 'rows: [one, two]'")
-    return Options(data["caption"], tuple(rows), str(data.get("engine", COMPUTED)), str(data.get("gap", GAP)))
-
-
 def expressions(group: str, text: str, reported: ReportedRows) -> list[str]:
     """What a block asks of the engine; nothing where the block is wrong, which `build` will say."""
     try:
-        return [row.engine for row in reported.select(group, parse(text).rows) if row.engine]
+        return [row.engine for row in reported.select(group, read_options(Options, text).rows) if row.engine]
     except MeasuredError:
         return []
 
 
-def build(group: str, options: Options, reported: ReportedRows, outcomes: Outcomes, links: Links) -> Element:
+def build(group: str, text: str, reported: ReportedRows, outcomes: Outcomes, links: Links) -> Element:
     """The table. Raises `MeasuredError` for a group or a row that is not there, or an expression that has no answer."""
+    options: Options = read_options(Options, text)
     rows = reported.select(group, options.rows)
     predicted = any(row.engine for row in rows)
     body, several = element("tbody"), len({row.settings for row in rows}) > 1

@@ -70,9 +70,9 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
         return Cell(ABSENT)
     if leaf.value is None:
         return Cell(ABSENT)
-    if column.format is None and (isinstance(leaf.value, bool) or not isinstance(leaf.value, int | float)):
+    if column.form is None and (isinstance(leaf.value, bool) or not isinstance(leaf.value, int | float)):
         return Cell(_words(leaf.value))
-    form = column.format or Format(leaf.unit or "1")
+    form = column.form or Format(leaf.unit or "1")
     made = _number(leaf.quantity(), form)
     if leaf.n is None or not column.spread:
         return made
@@ -90,7 +90,7 @@ def _spread(made: Cell, leaf: Leaf, form: Format) -> str:
 
 def _derived(line: Line, column: Column, first: Line) -> Cell:
     """A number computed from several values; absent when one of them is."""
-    assert column.format is not None, "the options ask for a unit"
+    assert column.form is not None, "the options ask for a unit"
     value = _divided(line, column)
     if column.ratio == "first":
         value = _quotient(value, _divided(first, column))
@@ -99,7 +99,7 @@ def _derived(line: Line, column: Column, first: Line) -> Cell:
     elif column.error:
         value = _quotient(value, _value(line, column.error))
         value = None if value is None else value - 1
-    return Cell(ABSENT) if value is None else _number(value, column.format)
+    return Cell(ABSENT) if value is None else _number(value, column.form)
 
 
 def _number(value: Any, form: Format) -> Cell:
@@ -157,7 +157,7 @@ def fill(column: Column, lines: Sequence[Line]) -> Filled:
             cells.append(cell(line, column, lines[0]))
         except MeasuredError as error:
             raise MeasuredError(f"column '{column.label}' of {line.record.case}: {error.what}", error.fix) from error
-    units = [column.format.unit] if column.format else [item.unit for item in cells if item.numeric]
+    units = [column.form.unit] if column.form else [item.unit for item in cells if item.numeric]
     return Filled(column.label, unit_text(units[0]) if units else "", bool(units), tuple(cells), _paddings(cells))
 
 

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 import yaml
 from markdown.util import STX
 
 from explorable.measured.errors import MeasuredError
 from explorable.measured.values.quantities import Format, parse_format
-from explorable.shared import yaml_text
+from explorable.shared import typed, yaml_text
 from explorable.shared.errors import nearest
 
-ROWS = ("cases", "points", "policies", "runs")
-_DERIVED = ("per", "ratio", "error")
 MOST_COLUMNS = 7
 """More do not fit on a phone; the case's own column counts."""
+
+
+class OptionError(MeasuredError):
+    """A mistake in the YAML, with the number of lines between it and the block's own line, if known."""
+
+    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
+        super().__init__(what, fix)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """What every table has: a caption in plain text."""
+
+    caption: str
+
+    def __post_init__(self) -> None:
+        """Raise `OptionError` for an empty one."""
+        require_words(self, "caption")
 
 
 @dataclass(frozen=True)
@@ -27,7 +44,7 @@ class Column:
 
     label: the header, without the unit.
     path: where the value stands in the record.
-    format: unit and number format; None for text.
+    unit, format: of the number; empty for text.
     spread: whether a sampled value shows half its interquartile range.
     per: path of a value that the number is divided by.
     ratio: path of a value that the number is shown relative to, or `first` for the number in the first row.
@@ -36,11 +53,28 @@ class Column:
 
     label: str
     path: str
-    format: Format | None
-    spread: bool
+    unit: str = ""
+    format: str = ""
+    spread: bool = True
     per: str = ""
     ratio: str = ""
     error: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise `MeasuredError` for what no column can show."""
+        require_words(self, "label", "path")
+        where = f"column '{self.label}'"
+        if self.ratio and self.error:
+            raise OptionError(f"{where} has ratio and error", "keep one of them")
+        if self.format and not self.unit:
+            raise OptionError(f"{where} has a 'format' without a 'unit'", "add the unit, '1' for a pure number")
+        if not self.form and self.derived:
+            raise OptionError(f"{where} is computed and has no 'unit'", "add it, '%' or '1' for a share")
+
+    @cached_property
+    def form(self) -> Format | None:
+        """How its number is shown; None for text. Raises `MeasuredError` for a unit that there is not."""
+        return parse_format(f"{self.unit} {self.format}") if self.unit else None
 
     @property
     def derived(self) -> bool:
@@ -65,31 +99,55 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Captioned):
     """A measured table as its author asked for it.
 
-    caption: plain text.
     columns: in order, the column of the cases left out.
-    cases: case name -> label in the first column; empty for all cases of the suite.
+    cases: case name -> label in the first column, or names alone; empty for all cases of the suite.
     device: only this device's records; None for any.
     rows: `cases` for a row per case; `points`, `policies` or `runs` for the parts of one case.
     plot: the column to draw below the table; None for no plot.
     """
 
-    caption: str
     columns: tuple[Column, ...]
-    cases: Mapping[str, str]
-    device: str | None
-    rows: str = "cases"
+    cases: Mapping[str, str] | tuple[str, ...] = ()
+    device: str | None = None
+    rows: Literal["cases", "points", "policies", "runs"] = "cases"
     plot: Plot | None = None
 
+    def __post_init__(self) -> None:
+        """Raise `OptionError` for a table that no page can show."""
+        super().__post_init__()
+        if not 1 <= len(self.columns) < MOST_COLUMNS:
+            wrong = "too many for a phone" if self.columns else "too few"
+            raise OptionError(
+                f"{len(self.columns)} columns and the one of the cases are {wrong}",
+                f"allowed: 1 to {MOST_COLUMNS - 1}, or make two tables",
+            )
+        if self.rows != "cases" and len(self.cases) != 1:
+            raise OptionError(f"a table of {self.rows} needs one case", "name it: 'cases: [name]'")
+        if plot := self.plot:
+            drawn = next((column for column in self.columns if column.label == plot.y), None)
+            if drawn is None:
+                raise OptionError(
+                    f"the plot has no column '{plot.y}'", nearest(plot.y, [c.label for c in self.columns])
+                )
+            if drawn.form is None:
+                raise OptionError(f"column '{plot.y}' is text", "plot one that has a 'unit'")
+            if plot.x and not plot.x_label:
+                raise OptionError("'x_label' of the plot is missing", "say in words what stands on the horizontal axis")
 
-class OptionError(MeasuredError):
-    """A mistake in the YAML, with the number of lines between it and the block's own line, if known."""
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Case name -> label in the first column."""
+        return self.cases if isinstance(self.cases, Mapping) else {name: name for name in self.cases}
 
-    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
-        super().__init__(what, fix)
-        self.offset = offset
+
+def require_words(made: object, *names: str) -> None:
+    """Raise `OptionError` for a text of these that is empty."""
+    for name in names:
+        if not getattr(made, name).strip():
+            raise OptionError(f"'{name}' is empty", f"write '{name}: …'")
 
 
 def read_yaml(text: str) -> Any:
@@ -103,92 +161,19 @@ def read_yaml(text: str) -> Any:
         raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
 
 
+def read_options(kind: type[Any], text: str) -> Any:
+    """The options below the first line of a block, as a dataclass. Raises `MeasuredError`."""
+    try:
+        return typed.made(kind, read_yaml(text) or {})
+    except MeasuredError:
+        raise
+    except ValueError as error:
+        what, _, fix = str(error).partition("; ")
+        raise OptionError(f"the block's options: {what}", fix) from None
+
+
 @lru_cache(maxsize=256)
 def parse_options(text: str) -> TableOptions:
-    """Read the options of a table. Raises `OptionError`."""
-    data = read_yaml(text)
-    if not isinstance(data, dict):
-        raise OptionError("the block has no options", "write 'caption:' and 'columns:' as YAML below its first line")
-    _check_keys(data, {"caption", "columns", "cases", "device", "rows", "plot"}, "the block")
-    columns = data.get("columns")
-    if not isinstance(columns, list) or not columns:
-        raise OptionError("'columns' is missing", "list at least one column with 'label' and 'path'")
-    if len(columns) > MOST_COLUMNS - 1:
-        raise OptionError(
-            f"{len(columns)} columns and the one of the cases are too many for a phone",
-            f"keep at most {MOST_COLUMNS - 1}, or make two tables",
-        )
-    device, rows = data.get("device"), data.get("rows", "cases")
-    cases = _cases(data.get("cases"))
-    if rows not in ROWS:
-        raise OptionError(f"'rows' is {rows!r}", f"allowed: {', '.join(ROWS)}")
-    if rows != "cases" and len(cases) != 1:
-        raise OptionError(f"a table of {rows} needs one case", "name it: 'cases: [name]'")
-    made = tuple(_column(column, number) for number, column in enumerate(columns, 1))
-    return TableOptions(
-        caption=_text(data, "caption", "the block"),
-        columns=made,
-        cases=cases,
-        device=None if device is None else str(device),
-        rows=rows,
-        plot=_plot(data["plot"], made) if "plot" in data else None,
-    )
-
-
-def _column(data: Any, number: int) -> Column:
-    where = f"column {number}"
-    if not isinstance(data, dict):
-        raise OptionError(f"{where} is not a mapping", "write 'label:' and 'path:', and 'unit:' for a number")
-    _check_keys(data, {"label", "path", "unit", "format", "spread", *_DERIVED}, where)
-    if len(derived := [key for key in _DERIVED if key in data and key != "per"]) > 1:
-        raise OptionError(f"{where} has {' and '.join(derived)}", "keep one of them")
-    unit, spec, spread = data.get("unit"), data.get("format"), data.get("spread", True)
-    if unit is None and spec is not None:
-        raise OptionError(f"{where} has a 'format' without a 'unit'", "add the unit, '1' for a pure number")
-    if not isinstance(spread, bool):
-        raise OptionError(f"'spread' of {where} is {spread!r}", "allowed: true, false")
-    form = None if unit is None else parse_format(f"{unit} {spec or ''}")
-    others = {key: _text(data, key, where) for key in _DERIVED if key in data}
-    if others and form is None:
-        raise OptionError(f"{where} is computed and has no 'unit'", "add it, '%' or '1' for a share")
-    return Column(_text(data, "label", where), _text(data, "path", where), form, spread, **others)
-
-
-def _plot(data: Any, columns: Sequence[Column]) -> Plot:
-    if not isinstance(data, dict):
-        raise OptionError("'plot' is not a mapping", "write 'plot: {y: column}', and 'x' and 'x_label' for lines")
-    _check_keys(data, {"y", "x", "x_label", "log"}, "the plot")
-    made = Plot(
-        _text(data, "y", "the plot"), str(data.get("x", "")), str(data.get("x_label", "")), data.get("log") is True
-    )
-    drawn = next((column for column in columns if column.label == made.y), None)
-    if drawn is None:
-        raise OptionError(f"the plot has no column '{made.y}'", nearest(made.y, [one.label for one in columns]))
-    if drawn.format is None:
-        raise OptionError(f"column '{made.y}' is text", "plot one that has a 'unit'")
-    if made.x and not made.x_label:
-        raise OptionError("'x_label' of the plot is missing", "say in words what stands on the horizontal axis")
+    """Read the options of a table. Raises `MeasuredError`."""
+    made: TableOptions = read_options(TableOptions, text)
     return made
-
-
-def _cases(data: Any) -> Mapping[str, str]:
-    if data is None:
-        return {}
-    if isinstance(data, list):
-        return {str(name): str(name) for name in data}
-    if isinstance(data, dict):
-        return {str(name): str(label) for name, label in data.items()}
-    raise OptionError("'cases' is neither a list nor a mapping", "write '- name' or 'name: label' per case")
-
-
-def _text(data: Mapping[str, Any], key: str, where: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise OptionError(f"'{key}' of {where} is missing or not text", f"write '{key}: …'")
-    return value.strip()
-
-
-def _check_keys(data: Mapping[Any, Any], allowed: set[str], where: str) -> None:
-    for key in data:
-        if key not in allowed:
-            raise OptionError(f"{where} has no option '{key}'", nearest(str(key), allowed))

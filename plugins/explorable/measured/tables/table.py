@@ -16,7 +16,7 @@ from explorable.measured.tables.waiting import EMPTY
 from explorable.measured.values.recorded import Record, Records, command, ended, plan
 from explorable.shared.errors import nearest
 
-_DEVICE = Column("Device", "/device.name", None, spread=False)
+_DEVICE = Column("Device", "/device.name", spread=False)
 _PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy"), "runs": ("arms.runs", "")}
 """Kind of rows -> where the parts stand in a record, and which of their values names them, if they have no names."""
 
@@ -46,7 +46,7 @@ def rows(options: TableOptions, suite: str, records: Records) -> list[Row]:
     measured = [record.case for record in records.select(suite)]
     known = list(dict.fromkeys([*plan().get(suite, ()), *measured]))
     found: list[Row] = []
-    asked = _expanded(options.cases or {name: name for name in known}, known)
+    asked = _expanded(options.labels or {name: name for name in known}, known)
     for case, label in asked.items():
         if case not in known:
             raise OptionError(f"suite '{suite}' has no case '{case}'", nearest(case, known))
