@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element
 import ironlaw
 from book.commands import command
 from book.fit_curves import Line, Panel, draw
-from explorable.measured.markup import element, scrolled
 from explorable.measured.tables.options import OptionError, read_yaml
 from explorable.shared.errors import nearest
+from explorable.shared.markup import element, scrolled
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from gpu_bench.record.load import read, record_files

@@ -14,8 +14,8 @@ from docs.acts.plan.act import ACT
 from docs.acts.plan.view import IMPOSSIBLE, SAID, UNCOUNTED
 from explorable.live import State
 from explorable.live.runtime.exchange import control_value
-from explorable.measured.markup import element, scrolled
 from explorable.measured.tables.options import OptionError, read_yaml
+from explorable.shared.markup import element, scrolled
 from ironlaw import accelerator
 
 OPTIONS = {"caption", "models", "cards", "with"}

@@ -10,14 +10,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
-
-from markdown.util import AtomicString
+from xml.etree.ElementTree import Element
 
 from explorable.figures.sketch import Sketch, percent
+from explorable.shared.markup import element
 from explorable.shared.svg import embedded
 
 
@@ -100,13 +99,11 @@ def _texts(stop: Stop) -> list[str]:
 
 def strip(parent: Element) -> tuple[Element, Element]:
     """An empty strip: the element that `fill` gives its contents once the page is complete, and that of its words."""
-    box = SubElement(
-        parent, "section", {"class": "il-strip", "aria-label": "The run so far", "data-search-exclude": ""}
-    )
-    title = SubElement(box, "p", {"class": "il-strip__title"})
-    title.text = AtomicString("GPT-2 XL with $700 and one weekend: the run so far, predicted")
-    holder = SubElement(box, "div", {"class": "il-strip__shown"})
-    return holder, SubElement(box, "div", {"class": "il-strip__change"})
+    title = "GPT-2 XL with $700 and one weekend: the run so far, predicted"
+    holder, change = (element("div", class_=f"il-strip__{part}") for part in ("shown", "change"))
+    parts = element("p", title, class_="il-strip__title"), holder, change
+    parent.append(element("section", *parts, class_="il-strip", aria_label="The run so far", data_search_exclude=""))
+    return holder, change
 
 
 def fill(holder: Element, stops: Sequence[Mapping[str, Any]], place: int) -> None:
@@ -118,23 +115,20 @@ def draw(holder: Element, stops: Sequence[Stop], place: int) -> None:
     """The same, of stops."""
     sheet, words = picture(stops, place)
     holder.append(embedded(sheet.svg(), words, width="100%"))
-    _write(SubElement(holder, "dl", {"class": "il-strip__numbers"}), stops, place)
+    holder.append(element("dl", *_pairs(stops, place), class_="il-strip__numbers"))
 
 
-def _write(holder: Element, stops: Sequence[Stop], place: int) -> None:
-    now = stops[place]
+def _pairs(stops: Sequence[Stop], place: int) -> Iterator[Element]:
     for number in numbers(stops, place):
-        failed = not now.fits and number.name == MEMORY
-        pair = SubElement(holder, "div", {"class": "il-strip__one" + (" il-strip__one--over" if failed else "")})
-        SubElement(pair, "dt").text = AtomicString(number.name)
-        value = SubElement(pair, "dd")
-        SubElement(value, "strong").text = AtomicString(number.text)
-        for small in (*number.remarks, *([f"was {number.before}"] if number.before else [])):
-            SubElement(value, "small").text = AtomicString(small)
-    pair = SubElement(holder, "div", {"class": "il-strip__one"})
-    SubElement(pair, "dt").text = AtomicString("cards")
-    value = SubElement(pair, "dd")
-    SubElement(value, "strong").text = AtomicString(f"{now.cards} H100")
+        failed = not stops[place].fits and number.name == MEMORY
+        remarks = (*number.remarks, *([f"was {number.before}"] if number.before else []))
+        yield _pair(number.name, number.text, remarks, " il-strip__one--over" if failed else "")
+    yield _pair("cards", f"{stops[place].cards} H100")
+
+
+def _pair(name: str, text: str, remarks: Sequence[str] = (), over: str = "") -> Element:
+    value = element("dd", element("strong", text), *(element("small", one) for one in remarks))
+    return element("div", element("dt", name), value, class_=f"il-strip__one{over}")
 
 
 LEFT, RIGHT, SIZE = 74, 432, 13

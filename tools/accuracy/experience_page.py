@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
-from markdown.util import AtomicString
-
+from explorable.shared.markup import element
 from ironlaw.calibration import Features, calibrate
 from tools.accuracy.experience import CARRIED, CHOSEN, NAMES, Figures, experience
 from tools.accuracy.regimes import DEVICES, regimes
@@ -79,14 +78,13 @@ def goals() -> Element:
 def against_utilization() -> Element:
     """On how many sources the engine is nearer than a constant utilization, by both ways to choose it."""
     reached = {goal.name: goal.reached for goal in experience().goals}
-    said = Element("p")
-    said.text = AtomicString(
+    return element(
+        "p",
         "The rival is a constant utilization. Against one that is carried over from other sources, the engine is "
         f"nearer on {reached[CARRIED]}; against one chosen afterwards, to suit the source's own runs, on "
         f"{reached[CHOSEN]}. "
-        "So if you have a run of your own, scale its MFU: the engine is for when you have none."
+        "So if you have a run of your own, scale its MFU: the engine is for when you have none.",
     )
-    return said
 
 
 def regime_table() -> Element:
@@ -110,11 +108,8 @@ def coverage() -> Element:
     """Of published times by number of devices, the share that the band held, in a sentence."""
     bins = [name for _, name in DEVICES]
     held = [spaced(f"{r.coverage:.0%} on {r.what}") for r in regimes(experience().judged) if r.what in bins]
-    said = Element("p")
-    said.text = AtomicString(
-        f"The band is meant to hold nine runs in ten. Of published step times it held {', '.join(held)}."
-    )
-    return said
+    said = f"The band is meant to hold nine runs in ten. Of published step times it held {', '.join(held)}."
+    return element("p", said)
 
 
 def reserved_table() -> Element:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
-from markdown.util import AtomicString
-
+from explorable.shared.markup import element
 from tools.accuracy.predict import Comparison
 
 SIZE, LEFT, TOP, RIGHT, BOTTOM = 384, 64, 16, 16, 52
@@ -64,7 +63,7 @@ def figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title:
     for index, (name, points) in enumerate(series):
         for c in points:
             mark = _mark(svg, index, x(c.published), y(c.predicted))
-            SubElement(mark, "title").text = AtomicString(f"{c.row.source.title}: {c.row.name}, {c.error:+.0%}")
+            mark.append(element("title", f"{c.row.source.title}: {c.row.name}, {c.error:+.0%}"))
         _mark(svg, index, LEFT + 16, TOP + 14 + 20 * index)
         _text(svg, name, LEFT + 28, TOP + 18 + 20 * index, "start")
     return svg
@@ -81,8 +80,7 @@ def _mark(svg: Element, index: int, x: float, y: float) -> Element:
 
 
 def _text(svg: Element, text: str, x: float, y: float, anchor: str) -> Element:
-    made = SubElement(svg, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "style": TEXT})
-    made.text = AtomicString(text)
+    svg.append(made := element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, style=TEXT))
     return made
 
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
-from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
@@ -22,6 +21,7 @@ from explorable.shared.apart import ApartError
 from explorable.shared.errors import nearest
 from explorable.shared.locate import Constructs, located, unstamp
 from explorable.shared.log import logger
+from explorable.shared.markup import element
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import (
@@ -75,7 +75,7 @@ def sources() -> Element:
 
 def worst() -> Element:
     """The five rows with the largest error of each group that has a target, and why."""
-    box = Element("div")
+    box = element("div")
     for group in TARGETS:
         rows: list[list[Cell]] = [
             [c.row.name, _number(c.published), _number(c.predicted), f"{100 * c.error:+.0f}", reason(c)]
@@ -158,13 +158,9 @@ def rival_table() -> Element:
         rows.append([x.method, x.stack, f"{x.asked} of {x.rows}", _pair(ours) if ours else "not asked", listed])
     what = "median / 90th percentile %"
     header = ["Method", "Stack", "Rows of the engine", f"This engine: {what}", f"Others, nearest first: {what} (rows)"]
-    box = Element("div")
     caption = "Error of allocated memory on the engine's rows, or on all rows where it cannot be asked"
-    box.append(table(caption, header, rows, numbers=(2, 3)))
-    said = SubElement(box, "p")
-    named = "; ".join(nearer) or "nobody"
-    said.text = AtomicString(f"Nearer than this engine by the median or by the 90th percentile: {named}.")
-    return box
+    said = f"Nearer than this engine by the median or by the 90th percentile: {'; '.join(nearer) or 'nobody'}."
+    return element("div", table(caption, header, rows, numbers=(2, 3)), element("p", said))
 
 
 def _pair(one: Rival) -> str:
@@ -226,22 +222,17 @@ def proof() -> Element:
     sources = len({c.row.source.title for c in times})
     middle = statistics.median(abs(c.error) for c in times)
     short = sum(c.error < 0 for c in times)
-    box = Element("div", {"class": "il-proof"})
-    box.append(time_plot())
-    SubElement(box, "p").text = AtomicString(
-        spaced(
-            f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-            f"places, from one card to thousands. Half of the predicted times are within {middle:.1%} of the "
-        )
-        + f"published ones; {short} of the {len(times)} are too short."
+    said = spaced(
+        f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
+        f"places, from one card to thousands. Half of the predicted times are within {middle:.1%} of the published "
+        f"ones; {short} of the {len(times)} are too short."
     )
-    return box
+    return element("div", time_plot(), element("p", said), class_="il-proof")
 
 
 def rows() -> Element:
     """Every row, folded away."""
-    box = Element("details")
-    SubElement(box, "summary").text = AtomicString(f"All {len(report().comparisons)} rows")
+    box = element("details", element("summary", f"All {len(report().comparisons)} rows"))
     for group, name in GROUPS.items():
         compared = report().of(group)
         units = {c.unit for c in compared}
@@ -305,11 +296,9 @@ def wrong_row(form: str) -> list[Element]:
     """Where a reader says that a row is read wrongly; nothing without the page's form for it."""
     if not form:
         return []
-    said = Element("p")
-    said.text = "A row that is read wrongly, or a source that says something else: "
-    link = SubElement(said, "a", {"href": wrong.filled(form, "", "a published run of the accuracy page")})
-    link.text = "Number wrong? Tell us"
-    return [said]
+    address = wrong.filled(form, "", "a published run of the accuracy page")
+    link = element("a", "Number wrong? Tell us", href=address)
+    return [element("p", "A row that is read wrongly, or a source that says something else: ", link)]
 
 
 class _AccuracyBlock(Block):  # type: ignore[misc]
@@ -362,8 +351,5 @@ def _figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title
     count = sum(len(points) for _, points in series)
     within = sum(abs(c.error) <= 0.25 for _, points in series for c in points)
     description = f"{within} of {count} runs lie within 25 % of the diagonal. All values are in the table of rows."
-    box = Element("figure", {"class": "il-measured-plot"})
-    box.append(figure(series, unit, title, description))
-    caption = SubElement(box, "figcaption")
-    caption.text = AtomicString(f"{title}. The band is 25 % either way: {within} of {count} runs lie in it.")
-    return box
+    caption = element("figcaption", f"{title}. The band is 25 % either way: {within} of {count} runs lie in it.")
+    return element("figure", figure(series, unit, title, description), caption, class_="il-measured-plot")

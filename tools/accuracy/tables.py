@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element
 
-from markdown.util import AtomicString
-
-from explorable.measured.markup import scrolled
+from explorable.shared.markup import element, scrolled
 
 _MINUS = re.compile(r"^-(?=\d)")
 _PERCENT = re.compile(r"(?<=\d)%")
@@ -20,32 +18,29 @@ Cell = str | tuple[str, str]
 
 def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
     """A table with a caption that scrolls where it is too wide; the columns in `numbers` align right."""
-    box = Element("div", {"class": "il-measured-table"})
-    element = Element("table", {"class": "il-table"})
-    SubElement(element, "caption").text = AtomicString(caption)
-    head = SubElement(SubElement(element, "thead"), "tr")
-    for index, text in enumerate(header):
-        cell = SubElement(head, "th", {"scope": "col", **_align(index, numbers)})
-        cell.text = AtomicString(text)
-    lines = SubElement(element, "tbody")
-    for values in body:
-        line = SubElement(lines, "tr")
-        for index, value in enumerate(values):
-            cell = SubElement(line, "td", _align(index, numbers)) if index else SubElement(line, "th", {"scope": "row"})
-            if isinstance(value, tuple):
-                cell = SubElement(cell, "a", {"href": value[1]})
-                value = value[0]
-            _fill(cell, value)
-    box.append(scrolled(element, caption))
-    return box
+    heads = [element("th", text, scope="col", **_align(index, numbers)) for index, text in enumerate(header)]
+    made = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", *heads)),
+        element("tbody", *(_line(values, numbers) for values in body)),
+        class_="il-table",
+    )
+    return element("div", scrolled(made, caption), class_="il-measured-table")
 
 
-def _fill(cell: Element, text: str) -> None:
+def _line(values: Sequence[Cell], numbers: Sequence[int]) -> Element:
+    line = element("tr")
+    for index, value in enumerate(values):
+        text = [element("a", *_broken(value[0]), href=value[1])] if isinstance(value, tuple) else _broken(value)
+        line.append(element("td", *text, **_align(index, numbers)) if index else element("th", *text, scope="row"))
+    return line
+
+
+def _broken(text: str) -> list[Element | str]:
     """A minus is no hyphen. Long names may break before an underscore and after the point that follows a module."""
     first, *rest = _BREAKS.split(spaced(_MINUS.sub("−", text)))
-    cell.text = AtomicString(first)
-    for part in rest:
-        SubElement(cell, "wbr").tail = AtomicString(part)
+    return [first, *(child for part in rest for child in (element("wbr"), part))]
 
 
 def spaced(text: str) -> str:

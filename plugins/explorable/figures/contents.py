@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
-from markdown.util import AtomicString
-
+from explorable.shared.markup import element
 from explorable.shared.scan import scan
 
 WORDS_PER_MINUTE = 200
@@ -65,10 +64,6 @@ def listed(parent: Element, found: Sequence[Chapter], addresses: Sequence[str]) 
     """The table of contents as an ordered list."""
     made = SubElement(parent, "ol", {"class": "il-contents"})
     for chapter, address in zip(found, addresses, strict=True):
-        item = SubElement(made, "li")
-        link = SubElement(item, "a", {"href": address})
-        link.text = AtomicString(chapter.title)
-        time = SubElement(item, "span", {"class": "il-contents__time"})
-        time.text = AtomicString(f"{chapter.minutes} min")
-        link.tail = " "
+        time = element("span", f"{chapter.minutes} min", class_="il-contents__time")
+        made.append(element("li", element("a", chapter.title, href=address), " ", time))
     return made

@@ -20,7 +20,6 @@ from markdown import Markdown
 from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
-from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
@@ -34,6 +33,7 @@ from explorable.figures.mounted import mounted
 from explorable.figures.moving import WIDTH
 from explorable.shared.errors import Defect, nearest
 from explorable.shared.locate import Constructs, located, unstamp
+from explorable.shared.markup import element
 from explorable.shared.svg import embedded
 from explorable.shared.typed_numbers import typed_numbers
 
@@ -143,10 +143,9 @@ class _Eyebrow(Treeprocessor):
     def run(self, root: Element) -> None:
         found = next((one for one in self._book.chapters if one.page == self._book.page), None)
         if found is not None:
-            made = Element("p", {"class": "il-eyebrow"})
             time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''} to read"
-            made.text, made.tail = AtomicString(f"Chapter {found.number} · {time}"), "\n"
-            root.insert(0, made)
+            root.insert(0, element("p", f"Chapter {found.number} · {time}", class_="il-eyebrow"))
+            root[0].tail = "\n"
 
 
 class _Numbered(Block):  # type: ignore[misc]
@@ -178,8 +177,7 @@ class _Numbered(Block):  # type: ignore[misc]
         if first is None or first.tag != "p":
             self.book.report(self.line, f"the {self.KIND} '{self.name}' has no caption", "say in words what it shows")
             return
-        prefix = Element("span", {"class": "caption-prefix"})
-        prefix.text = AtomicString(f"{self.KIND.capitalize()} {self.number}.")
+        prefix = element("span", f"{self.KIND.capitalize()} {self.number}.", class_="caption-prefix")
         prefix.tail, first.text = f" {first.text or ''}", None
         first.insert(0, prefix)
 
@@ -206,16 +204,10 @@ class _FigureBlock(_Numbered):
     def on_end(self, block: Element) -> None:
         self.captioned(self.caption)
         if len(self.caption) and self.book.figures.file(self.name).is_file():
-            last = self.caption[-1]
-            link = SubElement(last, "a", {"class": "il-figure-source"})
-            link.set("href", _relative(self.book.page, self._source()))
-            link.text = AtomicString("Code")
-            link.set("aria-label", f"Code of figure {self.number}")
-            _space_before(last, link)
-
-    def _source(self) -> str:
-        """The figure's file, relative to the docs folder."""
-        return posixpath.join(self.book.docs, self.book.figures.file(self.name).name)
+            file = posixpath.join(self.book.docs, self.book.figures.file(self.name).name)
+            href, said = _relative(self.book.page, file), f"Code of figure {self.number}"
+            link = element("a", "Code", class_="il-figure-source", href=href, aria_label=said)
+            _add_behind_space(self.caption[-1], link)
 
 
 class _InstrumentBlock(Block):  # type: ignore[misc]
@@ -256,8 +248,7 @@ class _EquationBlock(_Numbered):
         if len(block) != 1:
             fix = "write '$$ … $$' and nothing else"
             self.book.report(self.line, f"the equation '{self.name}' is not one formula", fix)
-        number = SubElement(block, "span", {"class": "il-equation-number"})
-        number.text = AtomicString(f"({self.number})")
+        block.append(element("span", f"({self.number})", class_="il-equation-number"))
 
 
 class _StripBlock(Block):  # type: ignore[misc]
@@ -313,16 +304,12 @@ class _Inline(InlineProcessor):
         target = self._book.labels.targets.get(name)
         if target is None:
             self._book.report(line, f"nothing is called '{name}'", nearest(name, list(self._book.labels.targets)))
-            return _text("span", f"{name}?")
-        link = _text("a", target.title)
-        link.set("class", "il-ref")
+            return element("span", f"{name}?")
         page = "" if target.page == self._book.page else _relative(self._book.page, target.page)
-        link.set("href", f"{page}#{name}")
-        return link
+        return element("a", target.title, class_="il-ref", href=f"{page}#{name}")
 
     def _citation(self, keys: str, line: int | None) -> Element:
-        box = Element("span", {"class": "il-cite"})
-        box.text = AtomicString("(")
+        links: list[Element | str] = []
         for key in (part.strip() for part in keys.split(",")):
             work = (self._book.works or {}).get(key)
             if work is None:
@@ -330,14 +317,9 @@ class _Inline(InlineProcessor):
                 if self._book.works is not None:
                     self._book.report(line, f"the bibliography has no '{key}'", nearest(key, list(self._book.works)))
                 continue
-            if len(box):
-                box[-1].tail = AtomicString("; ")
-            link = _text("a", work.short)
-            link.attrib |= {"href": f"#ref-{key}", "title": work.title, _CITED: key}
-            box.append(link)
-        if len(box):
-            box[-1].tail = AtomicString(")")
-        return box
+            link = element("a", work.short, href=f"#ref-{key}", title=work.title, **{_CITED: key})
+            links += ["; " if links else "(", link]
+        return element("span", *(links or ["("]), *([")"] if links else []), class_="il-cite")
 
 
 class _Filler(Treeprocessor):
@@ -359,7 +341,7 @@ class _Filler(Treeprocessor):
             if (key := node.attrib.pop(_CITED, None)) is not None:
                 cited[key] = (self._book.works or {})[key]
         if cited:
-            root.append(_text("h2", "References"))
+            root.append(element("h2", "References"))
             works = SubElement(root, "ul", {"class": "il-references"})
             for key, work in sorted(cited.items(), key=lambda item: item[1].short.lower()):
                 works.append(_listed(key, work))
@@ -410,31 +392,18 @@ class _Filler(Treeprocessor):
 
 def _listed(key: str, work: Work) -> Element:
     """One work in the list of references."""
-    item = Element("li", {"id": f"ref-{key}"})
-    item.text = AtomicString(f"{work.people} ({work.year}). ")
-    link = SubElement(item, "a", {"href": work.url})
-    link.text = AtomicString(work.title)
-    link.tail = AtomicString(". " if work.where else ".")
-    if work.where:
-        place = SubElement(item, "em")
-        place.text, place.tail = AtomicString(work.where), AtomicString(".")
-    return item
+    place: list[Element | str] = [". ", element("em", work.where)] if work.where else []
+    link = element("a", work.title, href=work.url)
+    return element("li", f"{work.people} ({work.year}). ", link, *place, ".", id=f"ref-{key}")
 
 
-def _text(tag: str, text: str) -> Element:
-    made = Element(tag)
-    made.text = AtomicString(text)
-    return made
-
-
-def _space_before(parent: Element, child: Element) -> None:
-    """Put a space before the last child."""
-    before = parent[-2] if len(parent) > 1 else None
-    if before is None:
-        parent.text = f"{parent.text or ''} "
+def _add_behind_space(parent: Element, child: Element) -> None:
+    """Make it the last child, with a space before it."""
+    if len(parent):
+        parent[-1].tail = f"{parent[-1].tail or ''} "
     else:
-        before.tail = f"{before.tail or ''} "
-    assert parent[-1] is child
+        parent.text = f"{parent.text or ''} "
+    parent.append(child)
 
 
 def _relative(page: str, target: str) -> str:

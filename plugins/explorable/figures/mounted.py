@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
-
-from markdown.util import AtomicString
+from xml.etree.ElementTree import Element
 
 from explorable.figures.figures import Drawn
 from explorable.figures.moving import WIDTH
+from explorable.shared.markup import element
 from explorable.shared.svg import embedded
 
 
@@ -26,52 +25,48 @@ def mounted(drawn: Drawn, name: str, address: str) -> Element:
     """
     moving = drawn.moving
     assert moving is not None
-    host = Element("live-figure", {"class": "il-moving", "data-states": address})
-    if moving["drag"]:
-        host.set("data-drag", json.dumps(moving["drag"]))
-    if drawn.readings:
-        readings = SubElement(host, "div", {"class": "il-moving__readings", "data-slot": "readings"})
-        for reading in drawn.readings:
-            one = SubElement(readings, "p")
-            for part in ("label", "value", "unit"):
-                _text(SubElement(one, "span", {"class": f"il-moving__{part}"}), reading[part]).tail = " "
-    picture = SubElement(host, "div", {"class": "il-moving__picture", "data-slot": "picture"})
-    picture.append(embedded(drawn.svg, drawn.alternative, width=WIDTH))
-    fields = SubElement(host, "div", {"class": "il-moving__controls", "data-slot": "controls"})
-    for control in moving["controls"]:
-        fields.append(_buttons(control, name) if control["buttons"] else _slider(control, name))
-    SubElement(host, "p", {"class": "il-vh", "data-slot": "said", "aria-live": "polite"})
-    return host
+    controls = [_buttons(one, name) if one["buttons"] else _slider(one, name) for one in moving["controls"]]
+    drag = {"data_drag": json.dumps(moving["drag"])} if moving["drag"] else {}
+    picture = embedded(drawn.svg, drawn.alternative, width=WIDTH)
+    return element(
+        "live-figure",
+        *([element("div", *map(_reading, drawn.readings), **_slot("readings"))] if drawn.readings else []),
+        element("div", picture, **_slot("picture")),
+        element("div", *controls, **_slot("controls")),
+        element("p", class_="il-vh", data_slot="said", aria_live="polite"),
+        class_="il-moving",
+        data_states=address,
+        **drag,
+    )
+
+
+def _slot(name: str) -> dict[str, str]:
+    return {"class": f"il-moving__{name}", "data-slot": name}
+
+
+def _reading(reading: dict[str, str]) -> Element:
+    parts = (element("span", reading[part], class_=f"il-moving__{part}") for part in ("label", "value", "unit"))
+    return element("p", *(child for part in parts for child in (part, " ")))
 
 
 def _slider(control: dict[str, Any], name: str) -> Element:
     place, own = control["values"].index(control["default"]), f"{name}-{control['name']}"
-    box = Element("div", {"class": "il-control il-control--slider"})
-    head = SubElement(box, "div", {"class": "il-slider__head"})
-    _text(SubElement(head, "label", {"for": own}), control["label"])
-    _text(SubElement(head, "output", {"for": own}), control["words"][place])
+    says = control["words"][place]
     words = json.dumps(control["words"], ensure_ascii=False)
     ends = {"min": "0", "max": str(len(control["words"]) - 1), "step": "1", "value": str(place)}
-    said = {"aria-valuetext": control["words"][place], "autocomplete": "off"}
-    SubElement(
-        box, "input", {"type": "range", "id": own, "data-control": control["name"], "data-words": words, **ends, **said}
-    )
-    return box
+    what = {"type": "range", "id": own, "data-control": control["name"], "data-words": words, **ends}
+    label, output = element("label", control["label"], for_=own), element("output", says, for_=own)
+    head = element("div", label, output, class_="il-slider__head")
+    slider = element("input", **what, aria_valuetext=says, autocomplete="off")
+    return element("div", head, slider, class_="il-control il-control--slider")
 
 
 def _buttons(control: dict[str, Any], name: str) -> Element:
-    box = Element("fieldset", {"class": "il-control il-control--choice", "data-control": control["name"]})
-    _text(SubElement(box, "legend"), control["label"])
-    segments = SubElement(box, "div", {"class": "il-segments"})
+    segments = element("div", class_="il-segments")
     for place, (value, words) in enumerate(zip(control["values"], control["words"], strict=True)):
-        label = SubElement(segments, "label", {"class": "il-segment"})
         state = {"checked": ""} if value == control["default"] else {}
-        own = {"name": f"{name}-{control['name']}", "value": str(place), "autocomplete": "off"}
-        SubElement(label, "input", {"type": "radio", **own, **state})
-        _text(SubElement(label, "span"), words)
-    return box
-
-
-def _text(element: Element, text: str) -> Element:
-    element.text = AtomicString(text)
-    return element
+        own = {"name": f"{name}-{control['name']}", "value": str(place), "autocomplete": "off", **state}
+        button = element("input", type="radio", **own)
+        segments.append(element("label", button, element("span", words), class_="il-segment"))
+    legend, kind = element("legend", control["label"]), "il-control il-control--choice"
+    return element("fieldset", legend, segments, class_=kind, data_control=control["name"])

@@ -29,7 +29,7 @@ from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mentions
 from explorable.measured.claims.mark import legend, marks
 from explorable.measured.errors import HeldBackError, MeasuredError
-from explorable.measured.markup import Links, defect_box, element, replace_content
+from explorable.measured.links import Links, defect_box
 from explorable.measured.reported import table as reported
 from explorable.measured.reported.data import ReportedRows
 from explorable.measured.tables.options import OptionError, parse_options
@@ -40,6 +40,7 @@ from explorable.measured.values.inline import computed_number, measured_number
 from explorable.measured.values.recorded import Records
 from explorable.shared.apart import ApartError, Elements
 from explorable.shared.locate import Constructs, unstamp
+from explorable.shared.markup import element, replace_content
 
 ROLES = ("engine", "record", "claim", "claims", "checked")
 BLOCKS = ("measured", "reported", "claims", "waiting", "ceilings", "contributed")

@@ -17,7 +17,7 @@ from explorable.measured.claims.listing import Mention
 from explorable.measured.claims.mentions import mentions
 from explorable.measured.errors import MeasuredError
 from explorable.measured.extension import MeasuredExtension, PageContext, Sources, constructs
-from explorable.measured.markup import Links
+from explorable.measured.links import Links
 from explorable.measured.reported import data as reported_data
 from explorable.measured.tables.waiting import Waiting, waiting
 from explorable.measured.values.computed import Computed

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from explorable.measured import wrong
-from explorable.measured.markup import Links
+from explorable.measured.links import Links
 
 TEMPLATES = Path(__file__).parents[3] / ".github/ISSUE_TEMPLATE"
 KNOWN = {"page": "https://example.org/book/chapter/why/", "version": "1.0, build abc"}

@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element
 
 from explorable.book import current
 from explorable.measured.ceilings.card import Card
-from explorable.measured.markup import element
 from explorable.measured.tables.options import OptionError, read_options
+from explorable.shared.markup import element
 
 MOST_SECONDS = 120
 

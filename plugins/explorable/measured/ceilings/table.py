@@ -7,8 +7,9 @@ from xml.etree.ElementTree import Element
 
 from explorable.measured.ceilings.card import FORMATS
 from explorable.measured.ceilings.contributed import Contribution, Contributions
-from explorable.measured.markup import Links, element, scrolled
+from explorable.measured.links import Links
 from explorable.measured.tables.options import Captioned, read_options
+from explorable.shared.markup import element, scrolled
 
 NONE = "none yet."
 _NUMBER = "il-measured-table__number"

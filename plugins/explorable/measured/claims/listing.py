@@ -12,8 +12,9 @@ from explorable.measured.claims.data import EVIDENCE, Claim, Evidence, Source, s
 from explorable.measured.claims.judged import Claims, Judged
 from explorable.measured.claims.notes import NoteNumber
 from explorable.measured.claims.verdict import VERDICTS, Tolerance, shown
-from explorable.measured.markup import Links, element, linked
+from explorable.measured.links import Links
 from explorable.measured.values.quantities import glue, unit_text
+from explorable.shared.markup import element, linked
 
 HOW = "How it is checked"
 COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")

@@ -13,7 +13,8 @@ from explorable.measured.claims.data import Source
 from explorable.measured.claims.judged import Claims, Judged
 from explorable.measured.claims.listing import said
 from explorable.measured.claims.verdict import Verdict, shown
-from explorable.measured.markup import Links, element, linked
+from explorable.measured.links import Links
+from explorable.shared.markup import element, linked
 
 MARK, QUIET = "il-checks", "il-checks--quiet"
 """The classes of a mark, and of one that is hidden until somebody asks for it."""

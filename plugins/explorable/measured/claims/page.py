@@ -11,8 +11,9 @@ from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mentions, checks, listed, said, within
 from explorable.measured.claims.verdict import VERDICTS, Verdict, shown
 from explorable.measured.errors import MeasuredError
-from explorable.measured.markup import Links, element, linked, scrolled
+from explorable.measured.links import Links
 from explorable.shared.errors import nearest
+from explorable.shared.markup import element, linked, scrolled
 
 _PART = "il-claims"
 

@@ -12,11 +12,12 @@ from xml.etree.ElementTree import Element
 import pint
 
 from explorable.measured.errors import MeasuredError
-from explorable.measured.markup import Links, element, linked, scrolled
+from explorable.measured.links import Links
 from explorable.measured.reported.data import Reported, ReportedRows
 from explorable.measured.tables.options import Captioned, read_options
 from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.quantities import format_number, quantity, show
+from explorable.shared.markup import element, linked, scrolled
 
 COMPUTED, GAP = "The engine says", "Off by"
 

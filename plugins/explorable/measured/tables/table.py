@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from explorable.book import current
-from explorable.measured.markup import Links, element, scrolled
+from explorable.measured.links import Links
 from explorable.measured.tables.cells import Filled, Line, fill, position
 from explorable.measured.tables.options import MOST_COLUMNS, Column, OptionError, TableOptions
 from explorable.measured.tables.plot import Series, binary, draw
 from explorable.measured.tables.waiting import EMPTY
 from explorable.measured.values.recorded import Record, Records, command, ended, plan
 from explorable.shared.errors import nearest
+from explorable.shared.markup import element, scrolled
 
 _DEVICE = Column("Device", "/device.name", spread=False)
 _PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy"), "runs": ("arms.runs", "")}

@@ -9,9 +9,10 @@ from xml.etree.ElementTree import Element
 
 from explorable.book import current
 from explorable.measured.errors import MeasuredError
-from explorable.measured.markup import Links, element
+from explorable.measured.links import Links
 from explorable.measured.tables.options import TableOptions, parse_options
 from explorable.measured.values.recorded import Records, command, plan
+from explorable.shared.markup import element
 from explorable.shared.scan import scan
 
 EMPTY = "il-not-measured"

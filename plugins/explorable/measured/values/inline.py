@@ -9,10 +9,11 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from explorable.measured.errors import MeasuredError
-from explorable.measured.markup import Links, linked
+from explorable.measured.links import Links
 from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.quantities import Format, parse_format, show
 from explorable.measured.values.recorded import Records, ended
+from explorable.shared.markup import linked
 
 
 def split_format(text: str) -> tuple[str, Format]:
