@@ -9,7 +9,6 @@ the list of references are put in place when the page is complete.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
-from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
@@ -32,7 +30,7 @@ from explorable.figures.labels import Kind, Labels, label
 from explorable.figures.mounted import mounted
 from explorable.figures.moving import WIDTH
 from explorable.shared.errors import Defect, nearest
-from explorable.shared.locate import Constructs, located, unstamp
+from explorable.shared.locate import Constructs, RoleProcessor, located, unstamp
 from explorable.shared.markup import element
 from explorable.shared.svg import embedded
 from explorable.shared.typed_numbers import typed_numbers
@@ -41,9 +39,6 @@ CONSTRUCTS = Constructs(
     blocks=("figure", "instrument", "table", "equation", "strip", "contents"), roles=("ref", "cite")
 )
 
-_CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
-"""Any code span. One that does not begin with our syntax is skipped whole, so an example in it stays an example."""
-_OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 _FIGURE, _CITED, _STRIP = "data-il-figure", "data-il-cite", "data-il-strip"
 
 Report = Callable[[int | None, str, str], None]
@@ -283,22 +278,15 @@ class _ContentsBlock(Block):  # type: ignore[misc]
         return listed(parent, book.chapters, [_relative(book.page, chapter.page) for chapter in book.chapters])
 
 
-class _Inline(InlineProcessor):
-    """Turns a code span that starts with `{ref}` or `{cite}` into links."""
+class _Inline(RoleProcessor):
+    """Turns `{ref}` and `{cite}` into links."""
 
     def __init__(self, md: Markdown, book: Book) -> None:
-        super().__init__(_CODE_SPAN, md)
+        super().__init__(md, CONSTRUCTS.roles, self._linked)
         self._book = book
 
-    def handleMatch(  # type: ignore[override] # noqa: N802
-        self, m: re.Match[str], data: str
-    ) -> tuple[Element | None, int | None, int | None]:
-        found = _OURS.match(m[2].strip())
-        if found is None:
-            return None, None, None
-        text, line = unstamp(found[2])
-        make = self._reference if found[1] == "ref" else self._citation
-        return make(text.strip(), line), m.start(0), m.end(0)
+    def _linked(self, role: str, text: str, line: int | None) -> Element:
+        return self._reference(text, line) if role == "ref" else self._citation(text, line)
 
     def _reference(self, name: str, line: int | None) -> Element:
         target = self._book.labels.targets.get(name)

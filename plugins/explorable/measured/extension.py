@@ -7,14 +7,12 @@ made. Being elements of the parsed page, placeholders never appear inside code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
-from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
@@ -39,7 +37,7 @@ from explorable.measured.values.computed import Computed, Outcomes
 from explorable.measured.values.inline import computed_number, measured_number
 from explorable.measured.values.recorded import Records
 from explorable.shared.apart import ApartError, Elements
-from explorable.shared.locate import Constructs, unstamp
+from explorable.shared.locate import Constructs, RoleProcessor, unstamp
 from explorable.shared.markup import element, replace_content
 
 ROLES = ("engine", "record", "claim", "claims", "checked")
@@ -52,9 +50,6 @@ def constructs() -> Constructs:
 
 
 _KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
-_CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
-"""Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
-_OURS = re.compile(rf"\{{({'|'.join(ROLES)})\}}(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
         """Register the inline syntax before code spans (190), and the filling between inline (20) and contents (5)."""
         super().extendMarkdown(md)
-        md.inlinePatterns.register(_InlineNumber(_CODE_SPAN, md), "measured_number", 195)
+        md.inlinePatterns.register(RoleProcessor(md, ROLES, _placeholder), "measured_number", 195)
         md.treeprocessors.register(_Filler(md, self), "measured", 15)
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
@@ -112,19 +107,6 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
             # The last are the book's own, which their names find again.
             block_mgr.register(type(f"_{name}", (_MeasuredBlock,), {"NAME": name, "KIND": name}), {})
         block_mgr.register(_WaitingBlock, {})
-
-
-class _InlineNumber(InlineProcessor):
-    """Turns a code span that starts with one of our roles, such as `{engine}` or `{checked}`, into a placeholder."""
-
-    def handleMatch(  # type: ignore[override] # noqa: N802
-        self, m: re.Match[str], data: str
-    ) -> tuple[Element | None, int | None, int | None]:
-        found = _OURS.match(m[2].strip())
-        if found is None:
-            return None, None, None
-        text, line = unstamp(found[2])
-        return _placeholder(found[1], " ".join(text.split()), line), m.start(0), m.end(0)
 
 
 class _MeasuredBlock(Block):  # type: ignore[misc]

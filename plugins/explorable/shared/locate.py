@@ -11,13 +11,16 @@ A site has one `LocateExtension`: each part adds its constructs to `known`, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from markdown import Markdown
 from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 
@@ -171,6 +174,32 @@ def line_of_link(path: Path, link: str) -> int | None:
         return None
     written = re.compile(rf"""[(<"':\s]{re.escape(link)}(?:[)>"'\s]|$)""")
     return next((number for number, line in enumerate(prose, 1) if written.search(line)), None)
+
+
+class RoleProcessor(InlineProcessor):
+    """Turns code spans that begin with one of these roles into elements.
+
+    A span that does not is passed over whole, so an example in a longer span stays an example.
+
+    Args:
+        md: the converter.
+        roles: the names.
+        make: gives the element of a role, of the text behind it, and of its line in the source.
+    """
+
+    def __init__(self, md: Markdown, roles: tuple[str, ...], make: Callable[[str, str, int | None], Element]) -> None:
+        super().__init__(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", md)
+        self._ours = re.compile(rf"\{{({'|'.join(roles)})\}}(.*)", re.DOTALL)
+        self._make = make
+
+    def handleMatch(  # type: ignore[override] # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[Element | None, int | None, int | None]:
+        """The element of a span, and where the span begins and ends."""
+        if not (found := self._ours.match(m[2].strip())):
+            return None, None, None
+        text, line = unstamp(found[2])
+        return self._make(found[1], " ".join(text.split()), line), m.start(0), m.end(0)
 
 
 class _Stamper(Preprocessor):

@@ -8,7 +8,7 @@ that made it into the page, in reading order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from xml.etree import ElementTree
@@ -115,34 +115,27 @@ class ActBlock(Block):  # type: ignore[misc]
     def on_create(self, parent: ElementTree.Element) -> ElementTree.Element:
         """Leave a marker around the content."""
         name, line = unstamp(self.argument or "")
-        acts = self.config["found"].acts
-        self._number = str(len(acts))
-        acts.append(ActReference(name.strip(), line))
-        return ElementTree.SubElement(parent, "div", {"data-live-act": self._number})
+        found = getattr(self.config["found"], f"{self.NAME}s")
+        self._number = str(len(found))
+        found.append(self._reference(name.strip(), line))
+        return ElementTree.SubElement(parent, "div", {f"data-live-{self.NAME}": self._number})
 
     def on_end(self, block: ElementTree.Element) -> None:
         """Mark where the content ends; it may contain divisions of its own."""
-        ElementTree.SubElement(block, "div", {"data-live-act-end": self._number})
+        ElementTree.SubElement(block, "div", {f"data-live-{self.NAME}-end": self._number})
+
+    def _reference(self, name: str, line: int | None) -> ActReference | ExerciseReference:
+        return ActReference(name, line)
 
 
-class ExerciseBlock(Block):  # type: ignore[misc]
+class ExerciseBlock(ActBlock):
     """`/// exercise | name`: a function that the reader completes. The block holds the task and its fences."""
 
     NAME = "exercise"
-    ARGUMENT = None
     OPTIONS = {"title": ["", type_string]}  # noqa: RUF012 - pymdownx's name and kind
 
-    def on_create(self, parent: ElementTree.Element) -> ElementTree.Element:
-        """Leave a marker around the content."""
-        name, line = unstamp(self.argument or "")
-        exercises = self.config["found"].exercises
-        self._number = str(len(exercises))
-        exercises.append(ExerciseReference(name.strip(), self.options["title"], line))
-        return ElementTree.SubElement(parent, "div", {"data-live-exercise": self._number})
-
-    def on_end(self, block: ElementTree.Element) -> None:
-        """Mark where the content ends."""
-        ElementTree.SubElement(block, "div", {"data-live-exercise-end": self._number})
+    def _reference(self, name: str, line: int | None) -> ActReference | ExerciseReference:
+        return ExerciseReference(name, self.options["title"], line)
 
 
 class _Render(Postprocessor):
@@ -152,31 +145,35 @@ class _Render(Postprocessor):
         self._renderer = renderer
 
     def run(self, text: str) -> str:
-        text = _CLASS.sub(self._class, _ACT.sub(self._act, _SNIPPET.sub(self._snippet, text)))
-        return _PART.sub(self._stray, _EXERCISE.sub(self._exercise, text))
+        steps = (
+            (_SNIPPET, self._snippet), (_ACT, self._act), (_CLASS, self._class), (_EXERCISE, self._exercise),
+            (_PART, self._stray),
+        )  # fmt: skip
+        for pattern, made in steps:
+            text = _replaced(pattern, made, text)
+        return text
 
     def _snippet(self, match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
         return self._renderer.snippet(self._found.fences[int(match[1])])
 
     def _act(self, match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
         return self._renderer.act(self._found.acts[int(match[1])], match[2].strip())
 
     def _exercise(self, match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
         parts = [self._found.parts[int(found[1])] for found in _PART.finditer(match[2]) if found[1] is not None]
         task = _PART.sub(lambda found: "" if found[1] else found[0], match[2]).strip()
         return self._renderer.exercise(self._found.exercises[int(match[1])], parts, task)
 
     def _class(self, match: re.Match[str]) -> str:
-        return match[0] if match[1] is None else f'{match[1]} data-asked="{self._renderer.asked(match[2].split())}"'
+        return f'{match[1]} data-asked="{self._renderer.asked(match[2].split())}"'
 
     def _stray(self, match: re.Match[str]) -> str:
-        return match[0] if match[1] is None else self._renderer.stray(self._found.parts[int(match[1])])
+        return self._renderer.stray(self._found.parts[int(match[1])])
+
+
+def _replaced(pattern: re.Pattern[str], made: Callable[[re.Match[str]], str], text: str) -> str:
+    """The text with something made in the place of each marker; comments stay."""
+    return pattern.sub(lambda match: match[0] if match[1] is None else made(match), text)
 
 
 def _superfences(md: Markdown) -> Any:
