@@ -17,8 +17,7 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from explorable.book import Apart
 from explorable.measured import wrong
-from explorable.shared.apart import ApartError
-from explorable.shared.errors import nearest
+from explorable.shared.errors import AuthorError, nearest
 from explorable.shared.locate import Constructs, located, unstamp
 from explorable.shared.log import logger
 from explorable.shared.markup import element
@@ -316,7 +315,7 @@ class _AccuracyBlock(Block):  # type: ignore[misc]
         elif part in PARTS:
             try:
                 box.append(located(self.md).elements.element(APART, part))
-            except ApartError as error:
+            except AuthorError as error:
                 self._complain(line, error.what, error.fix)
         else:
             what = f"there is no part '{part}' of the accuracy report"

@@ -13,21 +13,11 @@ from pybtex.database import parse_file  # type: ignore[import-untyped]
 from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 from pybtex.richtext import Text  # type: ignore[import-untyped]
 
+from explorable.shared.errors import LineError
+
 _PLAIN = Backend()
 REQUIRED = ("author", "title", "year")
 """The fields that every entry needs. It also needs an address: `doi`, `eprint` (an arXiv number) or `url`."""
-
-
-class BibliographyError(ValueError):
-    """A BibTeX file that cannot be read, or an entry that lacks something. The message names the entry.
-
-    Attributes:
-        line: The line of the file, or None.
-    """
-
-    def __init__(self, what: str, line: int | None = None) -> None:
-        super().__init__(what)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -69,20 +59,20 @@ def load(path: Path) -> dict[str, Work]:
     """The entries of a BibTeX file by key.
 
     Raises:
-        BibliographyError: The file cannot be read, or an entry lacks author, title, year or address.
+        LineError: The file cannot be read, or an entry lacks author, title, year or address.
     """
     try:
         data = parse_file(str(path), bib_format="bibtex", encoding="utf-8")
     except (OSError, PybtexError) as error:
-        raise BibliographyError(" ".join(str(error).split()), getattr(error, "lineno", None)) from error
+        raise LineError(" ".join(str(error).split()), getattr(error, "lineno", None)) from error
     found: dict[str, Work] = {}
     for key, entry in data.entries.items():
         try:
             found[key] = _work(key, entry)
-        except BibliographyError as error:
+        except LineError as error:
             begins = re.compile(rf"@\w+\s*\{{\s*{re.escape(key)}\s*,")
             lines = enumerate(path.read_text("utf-8").splitlines(), 1)
-            raise BibliographyError(str(error), next((n for n, text in lines if begins.match(text)), None)) from None
+            raise LineError(str(error), next((n for n, text in lines if begins.match(text)), None)) from None
     return _told_apart(found)
 
 
@@ -102,7 +92,7 @@ def _work(key: str, entry: Any) -> Work:
     authors = tuple(_plain(" ".join([*person.prelast_names, *person.last_names])) for person in people)
     missing = [name for name in REQUIRED if not (authors if name == "author" else fields.get(name))]
     if missing:
-        raise BibliographyError(f"the entry '{key}' has no {', no '.join(missing)}")
+        raise LineError(f"the entry '{key}' has no {', no '.join(missing)}")
     preprint = f"arXiv {fields['eprint']}" if fields.get("eprint") else ""
     where = next((fields[name] for name in ("journal", "booktitle", "publisher") if fields.get(name)), preprint)
     return Work(key, authors, fields["title"], fields["year"], where, _address(key, fields))
@@ -112,7 +102,7 @@ def _address(key: str, fields: dict[str, str]) -> str:
     for name, start in (("doi", "https://doi.org/"), ("eprint", "https://arxiv.org/abs/"), ("url", "")):
         if fields.get(name):
             return start + fields[name]
-    raise BibliographyError(f"the entry '{key}' has no doi, eprint or url: readers must be able to find it")
+    raise LineError(f"the entry '{key}' has no doi, eprint or url: readers must be able to find it")
 
 
 def _plain(tex: str) -> str:

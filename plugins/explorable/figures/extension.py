@@ -24,12 +24,12 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 from explorable.book import current
 from explorable.figures.bibliography import Work
 from explorable.figures.contents import Chapter, listed
-from explorable.figures.figures import FigureError, Figures
+from explorable.figures.figures import Figures
 from explorable.figures.glossary import FirstOnly, abbreviations
 from explorable.figures.labels import Kind, Labels, label
 from explorable.figures.mounted import mounted
 from explorable.figures.moving import WIDTH
-from explorable.shared.errors import Defect, nearest
+from explorable.shared.errors import Defect, LineError, nearest
 from explorable.shared.locate import Constructs, RoleProcessor, located, unstamp
 from explorable.shared.markup import element
 from explorable.shared.svg import embedded
@@ -338,7 +338,7 @@ class _Filler(Treeprocessor):
         file = posixpath.normpath(posixpath.join("docs", self._book.docs, "..", self._book.figures.story.name))
         try:
             stops = self._book.figures.stops()
-        except FigureError as error:
+        except LineError as error:
             if error.line is None:
                 self._book.report(line, f"the strip '{name}' has no numbers: {error}", f"mend {file}")
             elif str(error) not in self._book.told:
@@ -365,7 +365,7 @@ class _Filler(Treeprocessor):
     def _picture(self, node: Element, name: str, line: int | None) -> None:
         try:
             drawn = self._book.figures.draw(name)
-        except FigureError as error:
+        except LineError as error:
             if error.line is None:
                 self._book.report(line, f"figure '{name}': {error}", "")
             else:

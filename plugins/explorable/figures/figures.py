@@ -11,7 +11,7 @@ from explorable.book import current
 from explorable.shared.ahead import Ahead
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
-from explorable.shared.errors import nearest
+from explorable.shared.errors import LineError, nearest
 
 TIME_LIMIT_S = 60.0
 """The most seconds that one figure may take."""
@@ -26,18 +26,6 @@ _DRAWN_BY = (
     _HERE.parent / "shared/ticks.py",
 )
 """A figure that imports this module draws measured values: it is drawn again when a record or their reader changes."""
-
-
-class FigureError(ValueError):
-    """A figure that cannot be drawn.
-
-    Attributes:
-        line: The line of its file, or None.
-    """
-
-    def __init__(self, what: str, line: int | None = None) -> None:
-        super().__init__(what)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -79,7 +67,7 @@ class Figures:
         return self.folder / f"{name.replace('-', '_')}.py"
 
     def draw(self, name: str) -> Drawn:
-        """The drawing of a figure. Raises `FigureError` when its file is missing or fails."""
+        """The drawing of a figure. Raises `LineError` when its file is missing or fails."""
         return Drawn(**self._answers.answer(name))
 
     def _answer(self, name: str) -> dict[str, Any]:
@@ -90,7 +78,7 @@ class Figures:
         path = self.file(name)
         if not path.is_file():
             known = [file.stem.replace("_", "-") for file in self.folder.glob("*.py")]
-            raise FigureError(f"there is no figure '{name}'; {nearest(name, known)}")
+            raise LineError(f"there is no figure '{name}'; {nearest(name, known)}")
         text = path.read_text("utf-8")
         records = [fingerprint(read) for module, read in current().reads.items() if f"from {module} import" in text]
         key = digest("figure", self._version, fingerprint((path,)), *records)
@@ -102,7 +90,7 @@ class Figures:
         return self.folder.parent / "story.py"
 
     def stops(self) -> list[dict[str, Any]]:
-        """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
+        """The stops of the chapter's story. Raises `LineError` when its file is missing or fails."""
         if self._stops is None:
             self._stops = self._answers.answer(STORY)["stops"]
         return list(self._stops)
@@ -110,20 +98,20 @@ class Figures:
     def _told(self) -> dict[str, Any]:
         path = self.story
         if not path.is_file():
-            raise FigureError("the chapter has no story.py")
+            raise LineError("the chapter has no story.py")
         key = digest("story", self._version, fingerprint((path,)))
         return self._asked("story", path, key)
 
     def _asked(self, kind: str, path: Path, key: str) -> dict[str, Any]:
-        """What the child, or the cache, says of a file. Raises `FigureError` when the file fails."""
+        """What the child, or the cache, says of a file. Raises `LineError` when the file fails."""
         answer: dict[str, Any] | None = self._cache.get(key)
         if answer is None:
             try:
                 answer = self._child.request({kind: str(path), "engine": str(self._engine or "")})
             except ChildError as error:
-                raise FigureError(str(error)) from error
+                raise LineError(str(error)) from error
             if "error" in answer:
-                raise FigureError(answer["error"], answer["line"])
+                raise LineError(answer["error"], answer["line"])
             self._cache.put(key, answer, self._child.imported)
         return answer
 

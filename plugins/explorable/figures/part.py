@@ -8,14 +8,14 @@ from pathlib import Path
 
 from explorable.book import library_of
 from explorable.figures import glossary
-from explorable.figures.bibliography import BibliographyError, Work, load
+from explorable.figures.bibliography import Work, load
 from explorable.figures.contents import Chapter, chapters
 from explorable.figures.extension import CONSTRUCTS, PICTURES, Book, BookExtension
 from explorable.figures.figures import STORY, Figures
 from explorable.figures.labels import Labels
 from explorable.figures.options import MOVING, FiguresOptions
 from explorable.shared.cache import Cache, digest
-from explorable.shared.errors import Defect
+from explorable.shared.errors import Defect, LineError
 from explorable.shared.locate import LocateExtension, source_path
 from explorable.shared.log import logger
 from explorable.shared.scan import scan
@@ -113,7 +113,7 @@ class FiguresPart(Part):
             return {}
         try:
             return load(path)
-        except BibliographyError as error:
+        except LineError as error:
             log.warning("%s", Defect(source_path(path, self._located.root), error.line, str(error)))
             return None
 

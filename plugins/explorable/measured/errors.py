@@ -1,18 +1,12 @@
-"""The one kind of error an author's mistake raises in this plugin: what is wrong, and what is allowed."""
+"""What an author's mistake raises in this part."""
 
 from __future__ import annotations
 
+from explorable.shared.errors import AuthorError
 
-class MeasuredError(ValueError):
-    """An author's mistake: `what` names the thing and the value, `fix` says what is allowed or what to do."""
 
-    def __init__(self, what: str, fix: str = "") -> None:
-        super().__init__(what, fix)
-        self.what = what
-        self.fix = fix
-
-    def __str__(self) -> str:
-        return f"{self.what}; {self.fix}" if self.fix else self.what
+class MeasuredError(AuthorError):
+    """A number, a table or a claim that cannot be shown."""
 
 
 class HeldBackError(MeasuredError):

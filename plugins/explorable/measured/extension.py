@@ -26,7 +26,7 @@ from explorable.measured.claims import page as claims_page
 from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mentions
 from explorable.measured.claims.mark import legend, marks
-from explorable.measured.errors import HeldBackError, MeasuredError
+from explorable.measured.errors import HeldBackError
 from explorable.measured.links import Links, defect_box
 from explorable.measured.reported import table as reported
 from explorable.measured.reported.data import ReportedRows
@@ -36,7 +36,8 @@ from explorable.measured.tables.waiting import Waiting, gather, listed
 from explorable.measured.values.computed import Computed, Outcomes
 from explorable.measured.values.inline import computed_number, measured_number
 from explorable.measured.values.recorded import Records
-from explorable.shared.apart import ApartError, Elements
+from explorable.shared.apart import Elements
+from explorable.shared.errors import AuthorError
 from explorable.shared.locate import Constructs, RoleProcessor, unstamp
 from explorable.shared.markup import element, replace_content
 
@@ -79,7 +80,7 @@ class PageContext:
     """
 
     links: Links
-    report: Callable[[int | None, MeasuredError], None]
+    report: Callable[[int | None, AuthorError], None]
     mentions: Mentions = field(default_factory=dict)
     waiting: Sequence[Waiting] = ()
 
@@ -164,10 +165,9 @@ class _Filler(Treeprocessor):
             line = int(place.attrib[_LINE]) if place.attrib[_LINE] else None
             try:
                 made = _made(place, sources, outcomes, page, inside_link, cards)
-            except MeasuredError as error:
-                offset = error.offset if isinstance(error, OptionError) and line is not None else 0
+            except AuthorError as error:
                 if not isinstance(error, HeldBackError):
-                    page.report(None if line is None else line + offset, error)
+                    page.report(None if line is None else line + error.offset, error)
                 made = defect_box(error, "div" if place.tag == "div" else "span")
             replace_content(place, made)
         legend(root, checked, sources.claims)
@@ -234,7 +234,4 @@ def _own(block: OwnBlock | Apart, argument: str, content: str, sources: Sources)
     """The element of a block of the book's own."""
     if not isinstance(block, Apart):
         return block(argument, content, [record.document for record in sources.records.records])
-    try:
-        return sources.elements.element(block, argument, content)
-    except ApartError as error:
-        raise OptionError(error.what, error.fix, error.offset) from error
+    return sources.elements.element(block, argument, content)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from explorable.measured import wrong
-from explorable.measured.errors import MeasuredError
+from explorable.shared.errors import AuthorError
 from explorable.shared.markup import element
 
 
-def defect_box(error: MeasuredError, tag: str = "span") -> Element:
+def defect_box(error: AuthorError, tag: str = "span") -> Element:
     """What stands in the page where a number or table should be; the strict build fails, `mkdocs serve` shows it."""
     return element(tag, f"⚠ {error}", class_="il-defect")
 

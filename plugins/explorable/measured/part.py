@@ -15,7 +15,6 @@ from explorable.measured.claims import data as claims_data
 from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mention
 from explorable.measured.claims.mentions import mentions
-from explorable.measured.errors import MeasuredError
 from explorable.measured.extension import MeasuredExtension, PageContext, Sources, constructs
 from explorable.measured.links import Links
 from explorable.measured.reported import data as reported_data
@@ -23,6 +22,7 @@ from explorable.measured.tables.waiting import Waiting, waiting
 from explorable.measured.values.computed import Computed
 from explorable.measured.values.recorded import load
 from explorable.shared.cache import Cache
+from explorable.shared.errors import AuthorError
 from explorable.shared.log import logger
 from explorable.shared.scan import scan
 from explorable.site import Asset, Offer, Page, Part, Site
@@ -158,7 +158,7 @@ class MeasuredPart(Part):
         links = Links(source, self._reference, PUBLISHED, self._claims_page, report, self._checks_page)
         return PageContext(links, self._report, self._mentions, self._waiting)
 
-    def _report(self, line: int | None, error: MeasuredError) -> None:
+    def _report(self, line: int | None, error: AuthorError) -> None:
         """A mistake of an author: a warning, which fails the strict build."""
         log.warning("%s", self._located.defect(line, error.what, error.fix))
 

@@ -18,6 +18,7 @@ from explorable.shared import making
 from explorable.shared.ahead import Ahead
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
+from explorable.shared.errors import AuthorError
 from explorable.shared.scan import scan
 
 TIME_LIMIT_S = 300.0
@@ -30,28 +31,14 @@ _Asked = tuple[Apart, str, str]
 """A block, its argument and its content."""
 
 
-class ApartError(ValueError):
-    """A block that cannot be made.
-
-    Attributes:
-        what: What is wrong.
-        fix: What is allowed, or what to do; may be empty.
-        offset: The lines between the block's first line and the mistake.
-    """
-
-    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
-        super().__init__(what)
-        self.what, self.fix, self.offset = what, fix, offset
-
-
 class Elements:
     """Makes elements where they are asked for, without a process and without a cache: outside of a build."""
 
     def element(self, block: Apart, argument: str, content: str = "") -> Element:
-        """The element of a block, in whose texts Markdown finds nothing. Raises `ApartError`."""
+        """The element of a block, in whose texts Markdown finds nothing. Raises `AuthorError`."""
         answer = self._answer((block, argument.strip(), content.rstrip()))
         if "element" not in answer:
-            raise ApartError(**answer)
+            raise AuthorError(**answer)
         made = ElementTree.fromstring(answer["element"])
         for one in made.iter():
             one.text, one.tail = (text and AtomicString(text) for text in (one.text, one.tail))

@@ -15,6 +15,28 @@ class UnbuildableError(Exception):
     """The book cannot be built. The message is one line: what is wrong, and the way out."""
 
 
+class AuthorError(ValueError):
+    """An author's mistake: `what` names the thing and the value, `fix` says what is allowed or what to do.
+
+    offset: the lines between the first line of the block and the mistake in it.
+    """
+
+    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
+        super().__init__(what, fix)
+        self.what, self.fix, self.offset = what, fix, offset
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
+
+
+class LineError(ValueError):
+    """What is wrong with a file, and the line of it, or None."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
+
+
 def require_within(option: str, folder: str) -> None:
     """Raise `UnbuildableError` for an option that names no folder inside the docs folder."""
     path = PurePosixPath(folder)

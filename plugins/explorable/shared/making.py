@@ -3,7 +3,7 @@
     {"make": "station.tables.waits", "argument": "bakery", "content": "caption: At noon"}
     {"element": "<table>…</table>"}
 
-What cannot be made is answered by `{"what": …, "fix": …, "offset": …}`, as a `MeasuredError` says it: what is wrong,
+What cannot be made is answered by `{"what": …, "fix": …, "offset": …}`, as an `AuthorError` says it: what is wrong,
 what is allowed, and how many lines below the first line of the block.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from explorable.book import current
+from explorable.shared.errors import AuthorError
 from explorable.shared.serving import serve
 
 
@@ -25,9 +26,9 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     module, _, name = request["make"].rpartition(".")
     try:
         made = getattr(importlib.import_module(module), name)(request["argument"], request["content"])
+    except AuthorError as error:
+        return {"what": error.what, "fix": error.fix, "offset": error.offset}
     except Exception as error:
-        if hasattr(error, "what"):
-            return {"what": error.what, "fix": getattr(error, "fix", ""), "offset": getattr(error, "offset", 0)}
         last = traceback.extract_tb(error.__traceback__)[-1]
         fix = f"see line {last.lineno} of {Path(last.filename).name}, in {last.name}"
         return {"what": f"{request['make']} failed: {type(error).__name__}: {error}", "fix": fix, "offset": 0}

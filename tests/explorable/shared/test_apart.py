@@ -10,7 +10,8 @@ import pytest
 from markdown.util import AtomicString
 
 from explorable.book import Apart
-from explorable.shared.apart import ApartError, Elements, ElementsApart
+from explorable.shared.apart import Elements, ElementsApart
+from explorable.shared.errors import AuthorError
 from tests.explorable.strict_build import share_bytecode
 
 MODULE = """
@@ -18,20 +19,22 @@ import os
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
+from explorable.shared.errors import AuthorError
+
 HERE = Path(__file__).parent
-
-
-class NoSuchStopError(ValueError):
-    what, fix, offset = "there is no stop 'Nowhere'", "allowed: Here", 2
 
 
 def made(argument, content):
     with (HERE / "calls.txt").open("a") as calls:
         calls.write(f"{os.getpid()} {argument}\\n")
     if argument == "Nowhere":
-        raise NoSuchStopError
+        raise AuthorError("there is no stop 'Nowhere'", "allowed: Here", 2)
     if argument == "nothing":
         return {}["nothing"]
+    if argument == "another":
+        error = LookupError("a word of a library")
+        error.what = "word"
+        raise error
     box = Element("p", {"title": 'a "name" & more'})
     box.text = f"*{argument}* < {content}: "
     SubElement(box, "b").tail = (HERE / "data.txt").read_text()
@@ -103,20 +106,24 @@ def test_what_pages_show_is_begun_in_their_order_and_not_made_again_when_they_as
 
 def test_an_error_says_what_is_wrong_and_where_and_is_not_kept(folder: Path) -> None:
     for _ in range(2):
-        with pytest.raises(ApartError) as told:
+        with pytest.raises(AuthorError) as told:
             asked(folder, "Nowhere")
         assert told.value.what == "there is no stop 'Nowhere'"
         assert (told.value.fix, told.value.offset) == ("allowed: Here", 2)
     assert len(calls(folder)) == 2
-    with pytest.raises(ApartError) as told:
+    with pytest.raises(AuthorError) as told:
         asked(folder, "nothing")
     assert told.value.what == "waiting_times.made failed: KeyError: 'nothing'"
-    assert told.value.fix == "see line 19 of waiting_times.py, in made"
+    assert told.value.fix == "see line 17 of waiting_times.py, in made"
+    with pytest.raises(AuthorError, match="LookupError: a word of a library; see line 21"):
+        asked(folder, "another")
 
 
 def test_a_process_that_ends_is_told_in_a_line(folder: Path) -> None:
     (folder / "waiting_times.py").write_text("import os\nos._exit(3)")
-    with pytest.raises(ApartError, match=r"waiting_times\.made gave no answer: the Python process ended with status 3"):
+    with pytest.raises(
+        AuthorError, match=r"waiting_times\.made gave no answer: the Python process ended with status 3"
+    ):
         asked(folder)
 
 
@@ -124,6 +131,6 @@ def test_outside_of_a_build_it_is_made_where_it_is_asked_for(folder: Path, monke
     monkeypatch.syspath_prepend(folder)
     elements = Elements()
     assert elements.element(block(folder), "Here", "noon").text == "*Here* < noon: "
-    with pytest.raises(ApartError, match="there is no stop"):
+    with pytest.raises(AuthorError, match="there is no stop"):
         elements.element(block(folder), "Nowhere")
     assert {int(process) for process, _ in calls(folder)} == {os.getpid()}

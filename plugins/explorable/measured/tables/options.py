@@ -20,11 +20,7 @@ MOST_COLUMNS = 7
 
 
 class OptionError(MeasuredError):
-    """A mistake in the YAML, with the number of lines between it and the block's own line, if known."""
-
-    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
-        super().__init__(what, fix)
-        self.offset = offset
+    """A mistake in the YAML of a block."""
 
 
 @dataclass(frozen=True)
