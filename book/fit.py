@@ -13,7 +13,7 @@ from book.commands import command
 from book.fit_curves import Line, Panel, draw
 from explorable.measured.tables.options import OptionError, read_yaml
 from explorable.shared.errors import nearest
-from explorable.shared.markup import element, scrolled
+from explorable.shared.markup import element, tabled
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from gpu_bench.record.load import read, record_files
@@ -140,16 +140,9 @@ def _table(options: Options, rows: Sequence[Sequence[Curve]]) -> Element:
     body = [
         element("tr", element("th", row[0].policy, scope="row"), *(_cell(options, one) for one in row)) for row in rows
     ]
-    table = element(
-        "table",
-        element("caption", options.caption),
-        element("thead", element("tr", element("th", "Setting", scope="col"), *sizes)),
-        element("tbody", *body),
-        class_="il-table",
-    )
+    table = tabled(options.caption, [element("th", "Setting", scope="col"), *sizes], body)
     note = f"Predicted by the engine, version {ironlaw.__version__}; not measured. “none”: not even one sequence fits."
-    region = scrolled(table, options.caption)
-    return element("div", region, element("p", note, class_="il-measured-table__note"), class_="il-measured-table")
+    return element("div", table, element("p", note, class_="il-measured-table__note"), class_="il-measured-table")
 
 
 def _cell(options: Options, one: Curve) -> Element:

@@ -15,7 +15,7 @@ from docs.acts.plan.view import IMPOSSIBLE, SAID, UNCOUNTED
 from explorable.live import State
 from explorable.live.runtime.exchange import control_value
 from explorable.measured.tables.options import OptionError, read_yaml
-from explorable.shared.markup import element, scrolled
+from explorable.shared.markup import element, tabled
 from ironlaw import accelerator
 
 OPTIONS = {"caption", "models", "cards", "with"}
@@ -36,19 +36,9 @@ def block(argument: str, text: str) -> Element:
             state = moved(start, {"model": model, "gpu": card, "method": argument, **data.get("with", {})})
             cells.append(element("td", *_cell(state, start), class_=NUMBER))
         rows.append(element("tr", *cells))
-    head = element(
-        "tr",
-        element("th", "Model", scope="col"),
-        *(element("th", name(card), scope="col", class_=NUMBER) for card in data["cards"]),
-    )
-    table = element(
-        "table",
-        element("caption", str(data["caption"])),
-        element("thead", head),
-        element("tbody", *rows),
-        class_="il-table",
-    )
-    return element("div", scrolled(table, str(data["caption"])), class_="il-measured-table")
+    heads = [element("th", name(card), scope="col", class_=NUMBER) for card in data["cards"]]
+    table = tabled(str(data["caption"]), [element("th", "Model", scope="col"), *heads], rows)
+    return element("div", table, class_="il-measured-table")
 
 
 def moved(start: State, controls: Mapping[str, Any]) -> State:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from explorable.shared.markup import element, scrolled
+from explorable.shared.markup import element, tabled
 
 _MINUS = re.compile(r"^-(?=\d)")
 _PERCENT = re.compile(r"(?<=\d)%")
@@ -19,14 +19,8 @@ Cell = str | tuple[str, str]
 def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
     """A table with a caption that scrolls where it is too wide; the columns in `numbers` align right."""
     heads = [element("th", text, scope="col", **_align(index, numbers)) for index, text in enumerate(header)]
-    made = element(
-        "table",
-        element("caption", caption),
-        element("thead", element("tr", *heads)),
-        element("tbody", *(_line(values, numbers) for values in body)),
-        class_="il-table",
-    )
-    return element("div", scrolled(made, caption), class_="il-measured-table")
+    lines = (_line(values, numbers) for values in body)
+    return element("div", tabled(caption, heads, lines), class_="il-measured-table")
 
 
 def _line(values: Sequence[Cell], numbers: Sequence[int]) -> Element:

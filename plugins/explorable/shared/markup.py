@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
 from markdown.util import AtomicString
@@ -40,6 +41,12 @@ def scrolled(table: Element, name: str) -> Element:
         if max((len("".join(cell.itertext())) for cell in cells), default=0) > SENTENCE:
             head.set("class", f"{head.get('class', '')} il-measured-table__prose".strip())
     return element("div", table, class_="il-measured-table__scroll", role="region", tabindex="0", aria_label=name)
+
+
+def tabled(caption: str, heads: Iterable[Element], rows: Iterable[Element]) -> Element:
+    """Rows below heads, with a caption, as a table that a narrow screen scrolls."""
+    head, body = element("thead", element("tr", *heads)), element("tbody", *rows)
+    return scrolled(element("table", element("caption", caption), head, body, class_="il-table"), caption)
 
 
 def replace_content(target: Element, source: Element) -> None:

@@ -9,7 +9,7 @@ from explorable.measured.ceilings.card import FORMATS
 from explorable.measured.ceilings.contributed import Contribution, Contributions
 from explorable.measured.links import Links
 from explorable.measured.tables.options import Captioned, read_options
-from explorable.shared.markup import element, scrolled
+from explorable.shared.markup import element, tabled
 
 NONE = "none yet."
 _NUMBER = "il-measured-table__number"
@@ -23,17 +23,10 @@ def build(text: str, given: Contributions, links: Links) -> Element:
     heads = [*(element("th", one.upper(), _unit("TFLOP/s"), scope="col", class_=_NUMBER) for one in FORMATS)]
     heads.append(element("th", "Copying", _unit("GB/s"), scope="col", class_=_NUMBER))
     first, last = element("th", "Card", scope="col"), element("th", "Given by", scope="col")
-    body = element("tbody", *(_row(row, given.address, links) for row in given.rows))
-    table = element(
-        "table",
-        element("caption", caption),
-        element("thead", element("tr", first, *heads, last)),
-        body,
-        class_="il-table",
-    )
+    table = tabled(caption, [first, *heads, last], (_row(row, given.address, links) for row in given.rows))
     note = element("p", element("span", class_="il-reported", aria_hidden="true"), class_="il-measured-table__note")
     note[-1].tail = " Reported by readers, not measured by us. A date leads to the file."
-    return element("div", scrolled(table, caption), note, class_="il-measured-table il-reported-table")
+    return element("div", table, note, class_="il-measured-table il-reported-table")
 
 
 def _row(row: Contribution, folder: str, links: Links) -> Element:

@@ -17,7 +17,7 @@ from explorable.measured.reported.data import Reported, ReportedRows
 from explorable.measured.tables.options import Captioned, read_options
 from explorable.measured.values.computed import Outcomes, outcome
 from explorable.measured.values.quantities import format_number, quantity, show
-from explorable.shared.markup import element, linked, scrolled
+from explorable.shared.markup import element, linked, tabled
 
 COMPUTED, GAP = "The engine says", "Off by"
 
@@ -44,7 +44,7 @@ def build(group: str, text: str, reported: ReportedRows, outcomes: Outcomes, lin
     options: Options = read_options(Options, text)
     rows = reported.select(group, options.rows)
     predicted = any(row.engine for row in rows)
-    body, several = element("tbody"), len({row.settings for row in rows}) > 1
+    lines, several = [], len({row.settings for row in rows}) > 1
     for row in rows:
         try:
             computed = _predicted(row, outcomes, links) if predicted else ()
@@ -52,13 +52,12 @@ def build(group: str, text: str, reported: ReportedRows, outcomes: Outcomes, lin
             raise MeasuredError(
                 f"reported number '{row.id}' ({row.file}:{row.line}): {error.what}", error.fix
             ) from None
-        body.append(element("tr", _head(row, several=several), *computed[:1], _reported(row), *computed[1:]))
+        lines.append(element("tr", _head(row, several=several), *computed[:1], _reported(row), *computed[1:]))
     number = "il-measured-table__number"
     asked = [element("th", options.engine, scope="col", class_=number)] if predicted else []
     gap = [element("th", options.gap, scope="col", class_=number)] if predicted else []
-    head = element("thead", element("tr", element("th", "What", scope="col"), *asked, _column(), *gap))
-    table = element("table", element("caption", options.caption), head, body, class_="il-table")
-    return element("div", scrolled(table, options.caption), _note(rows), class_="il-measured-table il-reported-table")
+    table = tabled(options.caption, [element("th", "What", scope="col"), *asked, _column(), *gap], lines)
+    return element("div", table, _note(rows), class_="il-measured-table il-reported-table")
 
 
 def _column() -> Element:

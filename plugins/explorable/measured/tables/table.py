@@ -15,7 +15,7 @@ from explorable.measured.tables.plot import Series, binary, draw
 from explorable.measured.tables.waiting import EMPTY
 from explorable.measured.values.recorded import Record, Records, command, ended, plan
 from explorable.shared.errors import nearest
-from explorable.shared.markup import element, scrolled
+from explorable.shared.markup import element, tabled
 
 _DEVICE = Column("Device", "/device.name", spread=False)
 _PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy"), "runs": ("arms.runs", "")}
@@ -105,7 +105,7 @@ def build(options: TableOptions, suite: str, records: Records, links: Links) -> 
         options = replace(options, columns=(_DEVICE, *options.columns))
     columns = [fill(column, shown) for column in options.columns]
     samples = {item.n for column in columns for item in column.cells if item.n is not None}
-    body, at = element("tbody"), 0
+    body, at = [], 0
     for row in lines:
         made = element("tr")
         if row.line is None:
@@ -120,15 +120,14 @@ def build(options: TableOptions, suite: str, records: Records, links: Links) -> 
             at += 1
         body.append(made)
     first = {"cases": "Case", "points": "Point", "policies": "Policy", "runs": "Run"}[options.rows]
-    head = element("thead", element("tr", element("th", first, scope="col"), *map(_header, columns)))
-    table = element("table", element("caption", options.caption), head, body, class_="il-table")
+    table = tabled(options.caption, [element("th", first, scope="col"), *map(_header, columns)], body)
     plot = [_figure(options, lines, columns)] if options.plot else []
     files = ", ".join(dict.fromkeys(record.file.as_posix() for record in present))
     wrong = links.report(options.caption, f"Measured: {files}")
     again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links), wrong)
     # The script fills this element. Without the script it stays empty and every row is shown.
     choice = [element("il-devices", class_="il-measured-table__devices")] if several else []
-    return element("div", *choice, scrolled(table, options.caption), *plot, note, again, class_="il-measured-table")
+    return element("div", *choice, table, *plot, note, again, class_="il-measured-table")
 
 
 def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Filled]) -> Element:
