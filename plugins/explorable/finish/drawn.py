@@ -36,9 +36,9 @@ _MAP = ("http://www.sitemaps.org/", "http://www.google.com/schemas/")
 _PICTURES = frozenset({"image", "feImage"})
 _LINKS = frozenset({"a", "link"})
 """What leads elsewhere when it is clicked, or says where something lies."""
-_UNSEEN = re.compile(r"[\x00-\x20]+")
+UNSEEN = re.compile(r"[\x00-\x20]+")
 # A scheme, or two slashes; browsers read both kinds of them.
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
+ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
 # Without an escape, these are all ways of a style to name a file. A picture or a font that an address holds in itself
 # asks nobody; another drawing in one may.
 _NAMES_FILE = re.compile(
@@ -83,41 +83,16 @@ def _asking(kind: str, attributes: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_elsewhere(kind: str, value: str) -> bool:
-    address = _UNSEEN.sub("", value).lower()
+    address = UNSEEN.sub("", value).lower()
     if kind in _LINKS:
         return address.startswith("data:")
     # A drawing within a picture runs nothing and asks nobody.
-    return bool(_ELSEWHERE.match(address)) and not (kind in _PICTURES and address.startswith("data:image/"))
+    return bool(ELSEWHERE.match(address)) and not (kind in _PICTURES and address.startswith("data:image/"))
 
 
 def styled(text: str) -> str:
     """Why a style asks another host; "" for one that does not, and whose names are written as they are."""
     if "\\" in text:
         return "a style with '\\' is not read; write the character itself"
-    found = _NAMES_FILE.search(_UNSEEN.sub("", text).lower())
+    found = _NAMES_FILE.search(UNSEEN.sub("", text).lower())
     return f"the style's {found[0]!r} may ask another host" if found else ""
-
-
-class Styles:
-    """The texts of a drawing's style sheets, as a parser of XML comes to them: a browser joins the pieces of each."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] | None = None
-
-    def opened(self, namespace: str, kind: str) -> str:
-        """Note an element. Why it may not stand here; "" where it may."""
-        if self._pieces is not None:
-            return "an element stands in a style"
-        if kind == "style" and namespace in ("", SVG):
-            self._pieces = []
-        return ""
-
-    def said(self, text: str) -> None:
-        """Note a text."""
-        if self._pieces is not None:
-            self._pieces.append(text)
-
-    def closed(self) -> str:
-        """Note the end of an element. Why its style asks another host; "" where it does not."""
-        pieces, self._pieces = self._pieces, None
-        return styled("".join(pieces)) if pieces else ""

@@ -19,6 +19,7 @@ import html as entities
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NoReturn
 from urllib.parse import urlsplit
 from xml.parsers import expat
 
@@ -34,7 +35,6 @@ _ATTRIBUTE = re.compile(
 _END = re.compile(rf"(?:{_SPACE}|/)*>")
 _CLOSED = re.compile(r"</script(?=[\t\n\f\r />])|\Z", re.IGNORECASE)
 _HANDLER = re.compile(r"on[a-z]+")
-_UNSEEN = re.compile(r"[\x00-\x20]+")
 # In an address, in a list of them (an animation), and behind the seconds of a page that leads on.
 _RUNS = re.compile(r"(?:\A|[;,=])(?:javascript|vbscript):")
 # The theme closes its search by such a link, which does nothing.
@@ -43,8 +43,6 @@ _NOTHING = "javascript:void(0)"
 _UNSEEN_PART = re.compile(r"<!doctype|<!entity|<\?xml-stylesheet", re.IGNORECASE)
 _IN_UTF_8 = "Save the drawing as XML in the encoding UTF-8"
 _BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
-# A scheme, or two slashes; browsers read both kinds of them.
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|[/\\]{2}")
 _ASKS = {"link": "href", "base": "href", "iframe": "src", "frame": "src", "form": "action"}
 _ONLY_SAYS = frozenset({
     "alternate", "author", "bookmark", "canonical", "cite-as", "copyright", "help", "license", "me", "privacy-policy",
@@ -84,6 +82,10 @@ class Found:
     mend: str = ""
 
 
+Fault = tuple[str, str]
+"""Why nobody allows what a tag says, and the part of it that is wrong."""
+
+
 class _Budget:
     """Characters that may be read for one page: each some times over, by tags that do not end and by frames."""
 
@@ -115,8 +117,8 @@ def scripts(
         if budget.spent(end - tag.start()):
             yield Found(tag.start(), tag[0], "", f"at the tag {tag[0]!r} the page takes too long to read", tag[0])
             return
+        opened = html[tag.start() : end]
         if attributes is None:
-            opened = html[tag.start() : end]
             refused = f"the tag {_short(opened)!r} has more than {_MOST_ATTRIBUTES} attributes"
             yield Found(tag.start(), opened, "", refused, tag[0])
             return
@@ -125,54 +127,51 @@ def scripts(
             closed = _CLOSED.search(html, end)
             assert closed, "the end of the page closes it"
             budget.spent(closed.start() - end)
-            found = _script(
-                tag.start(), html[tag.start() : end], attributes, html[end : closed.start()], files, allowed
-            )
+            found = _script(tag.start(), opened, attributes, html[end : closed.start()], files, allowed)
             if found is not None:
                 yield found
                 # Whoever listed a text has read it. In all other texts there may be more.
                 read = closed.start() if found.hash and not found.refused else 0
         if attributes:
-            yield from _asks_others(tag.start(), kind, html[tag.start() : end], attributes)
-            yield from _attributes_that_run(
-                tag.start(), html[tag.start() : end], attributes, budget, framed=inside is not None
-            )
+            for refused, clue in _faults(kind, opened, attributes, budget, framed=inside is not None):
+                yield Found(tag.start(), opened, "", refused, clue)
 
 
-def _asks_others(start: int, kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+def _faults(
+    kind: str, tag: str, attributes: Mapping[str, str], budget: _Budget, *, framed: bool = False
+) -> Iterator[Fault]:
+    """What the attributes of a tag ask of another host, and what they run."""
+    yield from _asks_others(kind, tag, attributes)
+    yield from _attributes_that_run(tag, attributes, budget, framed=framed)
+
+
+def _asks_others(kind: str, tag: str, attributes: Mapping[str, str]) -> Iterator[Fault]:
     """What asks another host, or leads there, without a reader's click."""
     told = attributes.get("http-equiv", "").strip(_BLANKS).lower() if kind == "meta" else ""
-    if told == "x-dns-prefetch-control" and attributes.get("content", "").strip(_BLANKS).lower() != "off":
-        refused = f"{_short(tag)!r} leads to another page before a click: the hosts of links are looked up"
-        yield Found(start, tag, "", refused, tag)
+    content = attributes.get("content", "")
+    if told == "x-dns-prefetch-control" and content.strip(_BLANKS).lower() != "off":
+        yield f"{_short(tag)!r} leads to another page before a click: the hosts of links are looked up", tag
     if told == "refresh":
-        content = attributes.get("content", "")
-        if not _STAYS.fullmatch(_UNSEEN.sub("", content)):
-            yield Found(
-                start, tag, "", f"the refresh {_short(content)!r} leads to another page, or never ends", content
-            )
+        if not _STAYS.fullmatch(drawn.UNSEEN.sub("", content)):
+            yield f"the refresh {_short(content)!r} leads to another page, or never ends", content
         return
-    yield from _pictures(start, tag, attributes)
+    yield from _pictures(tag, attributes)
     for name in dict.fromkeys((_ASKS.get(kind, "formaction"), "formaction")):
-        if name not in attributes:
-            continue
-        address = _UNSEEN.sub("", attributes[name]).lower()
-        rels = set(attributes.get("rel", "").lower().split())
+        value = attributes.get(name, "")
+        address, rels = drawn.UNSEEN.sub("", value).lower(), set(attributes.get("rel", "").lower().split())
         harmless = kind == "link" and (rels <= _ONLY_SAYS or address.startswith("data:"))
         # What would run a script is told as that.
-        if _ELSEWHERE.match(address) and not harmless and not _RUNS.search(address):
-            value = attributes[name]
-            yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is none of this site's", value)
+        if drawn.ELSEWHERE.match(address) and not harmless and not _RUNS.search(address):
+            yield f"{name}={_short(value)!r} in {_short(tag)!r} is none of this site's", value
 
 
-def _pictures(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+def _pictures(tag: str, attributes: Mapping[str, str]) -> Iterator[Fault]:
     """Pictures of another host in a list of several, of which a browser takes one."""
     for name in _LISTS:
         for one in attributes.get(name, "").split(","):
-            address = _UNSEEN.sub("", one).lower()
-            if _ELSEWHERE.match(address) and not address.startswith("data:"):
-                refused = f"{name}={_short(one)!r} in {_short(tag)!r} is none of this site's"
-                yield Found(start, tag, "", refused, one.strip())
+            address = drawn.UNSEEN.sub("", one).lower()
+            if drawn.ELSEWHERE.match(address) and not address.startswith("data:"):
+                yield f"{name}={_short(one)!r} in {_short(tag)!r} is none of this site's", one.strip()
 
 
 def _script(
@@ -220,20 +219,17 @@ def _unescaped(value: str) -> str:
     return entities.unescape(value)
 
 
-def _attributes_that_run(
-    start: int, tag: str, attributes: Mapping[str, str], budget: _Budget, *, framed: bool = False
-) -> Iterator[Found]:
+def _attributes_that_run(tag: str, attributes: Mapping[str, str], budget: _Budget, *, framed: bool) -> Iterator[Fault]:
     for name, value in attributes.items():
         # Hundreds of thousands of attributes have no colon, as an address that runs something has.
-        address = _UNSEEN.sub("", value).lower() if ":" in value else ""
+        address = drawn.UNSEEN.sub("", value).lower() if ":" in value else ""
         leads = _RUNS.search(address) and address != _NOTHING
         if leads or _HANDLER.fullmatch(name):
-            refused = f"{name}={_short(value)!r} in {_short(tag)!r} would run a script"
-            yield Found(start, tag, "", refused, value if leads else name)
+            yield f"{name}={_short(value)!r} in {_short(tag)!r} would run a script", value if leads else name
         elif name == "srcdoc" and framed:
-            yield Found(start, tag, "", f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name)
+            yield f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name
         elif name == "srcdoc" and (inner := next(scripts(value, (), inside=budget), None)):
-            yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
+            yield inner.refused or f"the script {_short(inner.text)!r} is in a frame", name
 
 
 def drawing(raw: bytes, no_part: Callable[[str, str], str] = drawn.no_element) -> Found | None:
@@ -280,15 +276,17 @@ class _Drawing:
     """What a browser's parser of XML finds in a drawing that runs or asks, by the names without their prefixes."""
 
     def __init__(self, svg: str, no_part: Callable[[str, str], str]) -> None:
-        self._text, self._budget, self._styles = svg.encode(), _Budget(svg), drawn.Styles()
+        self._text, self._budget = svg.encode(), _Budget(svg)
         self._no_part = no_part
+        # The pieces of the style sheet that is open, which a browser joins.
+        self._style: list[str] | None = None
         # The drawing is text by now, so what it says of its encoding is asked below and does not count here.
         self._parser = parser = expat.ParserCreate("utf-8", namespace_separator=" ")
         parser.XmlDeclHandler = self._declared
         parser.StartNamespaceDeclHandler = self._named
         parser.StartElementHandler = self._opened
         parser.EndElementHandler = self._closed
-        parser.CharacterDataHandler = self._styles.said
+        parser.CharacterDataHandler = self._said
 
     def refused(self) -> Found | None:
         """The first thing that is refused; None for a drawing that may be shown."""
@@ -306,38 +304,47 @@ class _Drawing:
         start = _characters(self._text, self._parser.CurrentByteIndex)
         return Found(start, clue, "", refused, clue, mend)
 
+    def _refuse(self, clue: str, refused: str, mend: str = "") -> NoReturn:
+        raise _RefusedError(self._found(clue, refused, mend))
+
     def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding and encoding.lower() != "utf-8":
             said = f"the drawing says that its encoding is {_short(encoding)!r}"
-            raise _RefusedError(self._found(encoding, said, _IN_UTF_8))
+            self._refuse(encoding, said, _IN_UTF_8)
 
     def _named(self, _prefix: str | None, namespace: str | None) -> None:
         # The parser gives every name in it with the whole of it.
         if namespace and len(namespace) > _LONGEST_NAMESPACE:
             said = f"the namespace {_short(namespace)!r} has more than {_LONGEST_NAMESPACE} characters"
-            raise _RefusedError(self._found(namespace, said))
+            self._refuse(namespace, said)
 
     def _opened(self, name: str, given: dict[str, str]) -> None:
         namespace, _, kind = name.rpartition(" ")
         tag = f"<{' '.join([kind, *(one.rpartition(' ')[2] for one in given)])}>"
         if kind.lower() == "script":
-            raise _RefusedError(self._found(tag, f"the script {_short(tag)!r} is in a drawing"))
+            self._refuse(tag, f"the script {_short(tag)!r} is in a drawing")
         # A handler has no namespace; an address may be one of XLink's.
         attributes = {
             one.rpartition(" ")[2].lower(): value
             for one, value in given.items()
             if " " not in one or not _HANDLER.fullmatch(one.rpartition(" ")[2].lower())
         }
-        runs = _attributes_that_run(0, tag, attributes, self._budget)
-        for fault in (*_asks_others(0, kind.lower(), tag, attributes), *runs):
-            raise _RefusedError(self._found(fault.clue, fault.refused))
-        no_part = self._no_part(namespace, kind) or drawn.asks(kind, given) or self._styles.opened(namespace, kind)
-        if no_part:
-            raise _RefusedError(self._found(tag, f"in {_short(tag)!r}, {no_part}"))
+        for refused, clue in _faults(kind.lower(), tag, attributes, self._budget):
+            self._refuse(clue, refused)
+        in_style = "" if self._style is None else "an element stands in a style"
+        if no_part := self._no_part(namespace, kind) or drawn.asks(kind, given) or in_style:
+            self._refuse(tag, f"in {_short(tag)!r}, {no_part}")
+        if kind == "style" and namespace in ("", drawn.SVG):
+            self._style = []
+
+    def _said(self, text: str) -> None:
+        if self._style is not None:
+            self._style.append(text)
 
     def _closed(self, _name: str) -> None:
-        if asks := self._styles.closed():
-            raise _RefusedError(self._found("<style", f"in a style, {asks}"))
+        pieces, self._style = self._style or (), None
+        if asks := drawn.styled("".join(pieces)):
+            self._refuse("<style", f"in a style, {asks}")
 
 
 def hash_of(text: str) -> str:
