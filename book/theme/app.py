@@ -5,7 +5,6 @@ Every address in it is relative to the manifest itself, so that it holds under a
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -47,16 +46,8 @@ def write(site: Path, manifest: Manifest) -> None:
 
 def draw(pixels: int) -> bytes:
     """The site's mark on its paper, as a square PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(pixels / 100, pixels / 100), dpi=100, facecolor=social.PAPER)
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, pixels), ylim=(pixels, 0))
-    axes.axis("off")
     unit = _SAFE * pixels / social.MARK_WIDTH
-    social.mark(axes, (pixels - social.MARK_WIDTH * unit) / 2, (pixels - social.MARK_WIDTH * unit) / 2, unit)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+    corner = (pixels - social.MARK_WIDTH * unit) / 2
+    with social.picture(pixels, pixels) as (axes, buffer):
+        social.mark(axes, corner, corner, unit)
     return buffer.getvalue()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,23 +41,29 @@ def write(site: Path, manifest: Manifest) -> None:
 def draw(title: str, part: str, site: str) -> bytes:
     """A picture of a page, as PNG: the site's mark, the page's title, the part it belongs to and the site's name."""
     import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context({"font.family": "STIXGeneral", "text.parse_math": False}):
-        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=PAPER)
-        FigureCanvasAgg(figure)
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, SIZE[0]), ylim=(SIZE[1], 0))
-        axes.axis("off")
+    with mpl.rc_context({"font.family": "STIXGeneral", "text.parse_math": False}), picture(*SIZE) as (axes, buffer):
         mark(axes, 80, 80, 3.6)
         lines = textwrap.wrap(title, _COLUMNS, max_lines=_ROWS, placeholder=" …")
         axes.text(80, 250, "\n".join(lines), size=56, color=_INK, va="top", linespacing=1.12)
         axes.text(215, 133, part, size=30, color=_MUTED, va="center")
         axes.text(80, 560, site, size=30, color=_INK, va="center")
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", metadata={"Software": None})
-        return buffer.getvalue()
+    return buffer.getvalue()
+
+
+@contextmanager
+def picture(width: int, height: int) -> Iterator[tuple[Any, io.BytesIO]]:
+    """Axes over a sheet of the site's paper, counted in pixels from above left, and where it is put then as PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure, buffer = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=PAPER), io.BytesIO()
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    yield axes, buffer
+    figure.savefig(buffer, format="png", metadata={"Software": None})
 
 
 def mark(axes: Any, x: float, y: float, unit: float) -> None:

@@ -264,11 +264,10 @@ class Book:
     def ledger_fields(self) -> dict[str, Any]:
         """What the ledger has of its own: `title`, `chapter` and the rules of its fields by name, as `properties`."""
         try:
-            given = json.loads(self.ledger.read_text(encoding="utf-8")) if self.ledger else {}
-        except (OSError, ValueError, RecursionError) as error:
+            text = self.ledger.read_text(encoding="utf-8") if self.ledger else "{}"
+            given: dict[str, Any] = typed.read(Mapping[str, Any], text)
+        except (OSError, ValueError) as error:
             raise UnbuildableError(f"{self.ledger}: {in_a_line(error) or error}") from error
-        if not isinstance(given, dict):
-            raise UnbuildableError(f"{self.ledger}: the ledger's fields must be a mapping")
         return {"title": "Design ledger", "chapter": 1, "properties": {}, **given}
 
     def tokens(self) -> str:

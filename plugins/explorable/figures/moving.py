@@ -7,6 +7,7 @@ needs no Python to move it, and every state is what the engine computed.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,9 +61,7 @@ class Reading:
 
 def states(controls: Sequence[Control]) -> Iterator[dict[str, Any]]:
     """Every combination of values; the last control changes fastest. Raises `ValueError` for too many."""
-    count = 1
-    for control in controls:
-        count *= len(control.values)
+    count = math.prod(len(control.values) for control in controls)
     if count > MOST_STATES:
         raise ValueError(f"{count} states are too many; the most is {MOST_STATES}")
     for values in itertools.product(*(control.values for control in controls)):
@@ -71,7 +70,4 @@ def states(controls: Sequence[Control]) -> Iterator[dict[str, Any]]:
 
 def first(controls: Sequence[Control]) -> int:
     """The place of the default state among all states."""
-    place = 0
-    for control in controls:
-        place = place * len(control.values) + list(control.values).index(control.default)
-    return place
+    return list(states(controls)).index({control.name: control.default for control in controls})

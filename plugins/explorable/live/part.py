@@ -125,7 +125,7 @@ class LivePart(Part):
                 where = None if fence.line is None else fence.line + row
                 own = f", {current().module}" if current().module else ""
                 fix = f"A snippet may import the standard library{own} and the packages of {CONFIG}"
-                self._warn(self._located.defect(where, f"snippet {name!r} imports {module}", fix))
+                self._defect(where, f"snippet {name!r} imports {module}", fix)
         page = self._page.source
         assert self._runner is not None
         outcome = self._runner.snippet(page, name, fence.source, data.files)
@@ -133,19 +133,19 @@ class LivePart(Part):
             line = None if fence.line is None else fence.line + (outcome.error["line"] or 0)
             reason = outcome.error["text"].splitlines()[-1]
             fix = "" if outcome.stopped else 'Correct it, or write error="expected"'
-            self._warn(self._located.defect(line, f"snippet {name!r} fails: {reason}", fix))
+            self._defect(line, f"snippet {name!r} fails: {reason}", fix)
         if not outcome.steady:
             what = f"snippet {name!r} can give another output each time"
             fix = "A reader would see other numbers than the page; fix the seed, and print no times and no addresses"
-            self._warn(self._located.defect(fence.line, what, fix))
+            self._defect(fence.line, what, fix)
         if len(outcome.output) >= OUTPUT_LIMIT:
             what = f"snippet {name!r} prints more than {OUTPUT_LIMIT:,} characters"
-            self._warn(self._located.defect(fence.line, what, "Print less: the page cuts it there"))
+            self._defect(fence.line, what, "Print less: the page cuts it there")
         if len(outcome.result or "") > OUTPUT_LIMIT:
             what = f"the last value of snippet {name!r} has more than {OUTPUT_LIMIT:,} characters"
-            self._warn(self._located.defect(fence.line, what, "Show less of it: the page cuts it there"))
+            self._defect(fence.line, what, "Show less of it: the page cuts it there")
         if expected and not outcome.error:
-            self._warn(self._located.defect(fence.line, f"snippet {name!r} does not fail", 'Remove error="expected"'))
+            self._defect(fence.line, f"snippet {name!r} does not fail", 'Remove error="expected"')
         files = [
             {"name": file, "url": self._publish("files", *_stem_and_suffix(file), content)}
             for file, content in data.files.items()

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from explorable.book import current
@@ -118,14 +117,6 @@ class Child:
                 self._errors.close()
             self.imported = Imported()
             self.losses += 1
-
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _running(self) -> Running:
         if self._process is None:

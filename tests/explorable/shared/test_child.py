@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from explorable.shared.child import Child, ChildError, TimeLimitError
 
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Child]:
-    with Child("explorable.live.build.child", 60.0, tmp_path, [str(tmp_path / "empty")]) as running:
+    with closing(Child("explorable.live.build.child", 60.0, tmp_path, [str(tmp_path / "empty")])) as running:
         yield running
 
 
@@ -33,14 +34,14 @@ def test_it_answers_and_remembers(child: Child) -> None:
 def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
     arguments = [str(tmp_path / "empty")]
     with (
-        Child("explorable.live.build.child", 0.5, tmp_path, arguments) as child,
+        closing(Child("explorable.live.build.child", 0.5, tmp_path, arguments)) as child,
         pytest.raises(TimeLimitError, match=r"stopped after 0\.5 s"),
     ):
         run(child, "while True: pass")
 
 
 def test_only_time_on_a_processor_counts_but_nothing_waits_for_ever(tmp_path: Path) -> None:
-    with Child("explorable.live.build.child", 1.0, tmp_path, [str(tmp_path / "empty")]) as child:
+    with closing(Child("explorable.live.build.child", 1.0, tmp_path, [str(tmp_path / "empty")])) as child:
         assert run(child, "import time\ntime.sleep(1.5)\n7")["result"] == "7"
         with pytest.raises(TimeLimitError, match=r"stopped after 1 s"):
             run(child, "time.sleep(600)")
@@ -54,7 +55,7 @@ def test_the_start_of_the_process_does_not_count_as_time_of_its_first_request(tm
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
-        with Child("slow_start", 3.0) as child:
+        with closing(Child("slow_start", 3.0)) as child:
             assert child.request({"number": 1}) == {"ok": 2}
 
 
@@ -82,7 +83,7 @@ def test_code_cannot_read_the_conversation(child: Child) -> None:
 
 def test_sets_have_one_order(tmp_path: Path) -> None:
     def order() -> Any:
-        with Child("explorable.live.build.child", 5.0, tmp_path, [str(tmp_path / "empty")]) as fresh:
+        with closing(Child("explorable.live.build.child", 5.0, tmp_path, [str(tmp_path / "empty")])) as fresh:
             return run(fresh, "list({'a', 'b', 'c', 'd', 'e'})")["result"]
 
     assert order() == order()
