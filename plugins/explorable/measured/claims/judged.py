@@ -120,30 +120,22 @@ class Claims:
         outcomes = {**outcomes, **{text: arithmetic[text] for text in _expressions([claim], from_engine=False)}}
         if check.evidence == "none":
             return Judged(claim, "open", reason=check.text, note=notes.computed(claim, outcomes))
-        if check.evidence == "record":
-            answer = self._measured(check, claim.format)
-            if isinstance(answer, str):
-                told = () if "{check}" in claim.note else notes.computed(claim, outcomes)
-                return Judged(claim, "open", reason=answer, note=told)
-            outcomes = {**outcomes, check.asked: Outcome(answer.value, claim.format.unit, "")}
-        elif check.evidence == "survey":
-            answer = self._published(check, claim.format)
-            outcomes = {**outcomes, check.asked: Outcome(answer.value, claim.format.unit, "")}
-        elif check.evidence == "cited":
-            answer = Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
-        else:
-            answer = _answer(check.text, outcomes, claim.format)
-            if check.accounting and answer.origin not in current().accountings[check.accounting].origins:
-                allowed = ", ".join(current().accountings[check.accounting].origins)
-                raise MeasuredError(
-                    f"the value comes from {answer.origin}, which '{check.accounting}' does not count",
-                    f"use one of {allowed}",
-                )
-        also = self._also(claim, outcomes)
+        answer = self._given(check, claim.format, outcomes)
+        if isinstance(answer, str):
+            told = () if "{check}" in claim.note else notes.computed(claim, outcomes)
+            return Judged(claim, "open", reason=answer, note=told)
+        if check.accounting and answer.origin not in current().accountings[check.accounting].origins:
+            allowed = ", ".join(current().accountings[check.accounting].origins)
+            raise MeasuredError(
+                f"the value comes from {answer.origin}, which '{check.accounting}' does not count",
+                f"use one of {allowed}",
+            )
+        also = self._given(claim.also.check, claim.format, outcomes) if claim.also else None
         if isinstance(also, str):
             return Judged(claim, "open", reason=also)
-        if also and claim.also and (also.record or claim.also.check.evidence == "survey"):
-            outcomes = {**outcomes, claim.also.check.asked: Outcome(also.value, claim.format.unit, "")}
+        for one, asked in ((answer, check), *([(also, claim.also.check)] if also and claim.also else [])):
+            if asked.evidence in ("record", "survey"):
+                outcomes = {**outcomes, asked.asked: Outcome(one.value, claim.format.unit, "")}
         assert claim.tolerance is not None
         verdict = judge(claim.stated, claim.tolerance, answer.value, also.value if also else None)
         if verdict == "confirmed":
@@ -158,16 +150,16 @@ class Claims:
             )
         return Judged(claim, verdict, answer, also, note=note)
 
-    def _also(self, claim: Claim, outcomes: Outcomes) -> Answer | str | None:
-        """What the qualification gives, or why it gives nothing yet; None without one."""
-        if claim.also is None:
-            return None
-        check = claim.also.check
+    def _given(self, check: Check, form: Format, outcomes: Outcomes) -> Answer | str:
+        """What a check gives, or why it gives nothing yet."""
         if check.evidence == "record":
-            return self._measured(check, claim.format)
+            return self._measured(check, form)
         if check.evidence == "survey":
-            return self._published(check, claim.format)
-        return _answer(check.text, outcomes, claim.format)
+            return self._published(check, form)
+        if check.evidence == "cited":
+            return Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
+        found = outcome(check.text, outcomes)
+        return Answer(convert(found.quantity, form.unit), f"{check.text} = {found.exact}", found.origin)
 
     def _published(self, check: Check, form: Format) -> Answer:
         """A quantile of what published runs reach."""
@@ -220,8 +212,3 @@ def only_given(expression: str) -> bool:
 
 def _called(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def _answer(text: str, outcomes: Outcomes, form: Format) -> Answer:
-    found = outcome(text, outcomes)
-    return Answer(convert(found.quantity, form.unit), f"{text} = {found.exact}", found.origin)
