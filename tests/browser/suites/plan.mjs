@@ -255,7 +255,7 @@ export function planTests({ widely, once, full }) {
     await answerInView(browser);
   });
 
-  full("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
+  full("plan: what an out-of-memory message and a log say is shown; what cannot be read is said, and kept in the box", async (all) => {
     const { browser } = all;
     await openPlan(all);
     await browser.eval((text) => {
@@ -267,8 +267,8 @@ export function planTests({ widely, once, full }) {
     assert.equal(await browser.of(BOX, (box) => box.value), "nothing that anybody knows");
     await paste(browser, OUT_OF_MEMORY);
     await browser.waitFor(() => /out of memory/.test(document.querySelector(".il-reader__texts")?.textContent ?? ""), WAIT_MS, "the message");
-    await browser.waitFor(() => /It asked for\s*2\.49 GB/.test(document.querySelector('[data-table="message"]')?.textContent ?? ""), WAIT_MS, "what the message asked for, beside the plan");
-    assert.match(await browser.text('[data-table="measured"]'), /at least 26\.7/);
+    // Without a file that names the model, what was read stands alone.
+    await browser.waitFor(() => /asked for, GB\s*2\.491/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), WAIT_MS, "what the message asked for");
     const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
     await drop(browser, log);
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), WAIT_MS, "the measured time");
