@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from explorable import live
 from ironlaw.training.noisy_quadratic import Course
@@ -14,6 +13,7 @@ from ..missions.found import FOUND
 from ..missions.search import NEAR
 from ..missions.shared import CLOSED, beyond, share
 from ..missions.tracks import track_of
+from ..missions.wall_cause import why
 from ..missions.wall_reflection import busy, reflections
 from ..missions.wall_remedy import hint
 from ..missions.wall_score import (
@@ -112,7 +112,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "scaling": _scaling_table(wall, setting),
             "limits": _limits(wall, plan, trials),
         },
-        failure=_failure(wall, plan, rule, trials, hindrance, hint(wall, setting, hindrance) if state.hint else "")
+        failure=_failure(wall, setting, trials, hindrance, hint(wall, setting, hindrance) if state.hint else "")
         if hindrance
         else None,
         success=None if reached is None else _success(wall, plan, reached),
@@ -287,8 +287,8 @@ def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
     )
 
 
-def _failure(wall: Wall, plan: Plan, rule: str, trials: Trials, hindrance: str, remedy: str) -> live.Failure:
-    run = trials.shown
+def _failure(wall: Wall, setting: Setting, trials: Trials, hindrance: str, remedy: str) -> live.Failure:
+    plan = wall.plan(setting)
     few = f"{trials.kept} of {len(trials.runs)} trainings reach {wall.loss:g}; {NEEDED} are needed."
     excess = {
         "memory": f"A device needs {_memory(plan)} % of what it has.",
@@ -297,45 +297,19 @@ def _failure(wall: Wall, plan: Plan, rule: str, trials: Trials, hindrance: str, 
         "exploded": f"{trials.exploded} of {len(trials.runs)} trainings explode. {few}",
         "loss": few,
     }
-    reasons = {
-        "overflow": "A strange batch made gradients that FP16 cannot hold: they became infinite, and the toy loss NaN.",
-        "outlier": "A strange batch made one huge update, and the weights did not come back.",
-        "rate": "The learning rate was scaled with the batch beyond what the toy loss can follow.",
-    }
-    lost = hindrance == "loss" and _vanishing(wall, plan, rule)
     what = {
         "memory": "The step does not run.",
         "network": "Exchanges take too large a share of the step.",
         "mfu": _largest_loss(plan) if hindrance == "mfu" else "",
-        "exploded": reasons.get(trials.reason, ""),
-        "loss": "Gradients that are too small for FP16 become zero, and what they would have taught is lost."
-        if lost
-        else _few(trials.wanted)
-        if final_loss(run) < 1
-        else "The learning rate is beyond what the toy loss can follow: it ends above where it began.",
     }
-    return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy)
-
-
-def _vanishing(wall: Wall, plan: Plan, rule: str) -> bool:
-    """Whether the toy loss would come down if no gradient vanished in FP16: with a loss scale."""
-    guard = plan.guard
-    if not guard.half_precision or guard.scaling != "none":
-        return False
-    scaled = replace(plan, guard=replace(guard, scaling="dynamic"))
-    return not trained(wall, scaled, rule).obstacle
+    told = what.get(hindrance) or why(wall, setting, trials)
+    return live.Failure(TITLES[hindrance], told, excess[hindrance], remedy)
 
 
 def _largest_loss(plan: Plan) -> str:
     """What lowers the MFU most of all that levers can change."""
     cause, share = max(plan.lost().items(), key=lambda item: item[1])
     return f"What costs most here: {cause}. Without it the step would be {100 * share:.0f} % shorter."
-
-
-def _few(updates: int) -> str:
-    made = "for no whole update" if not updates else "for one update" if updates == 1 else f"for {updates} updates"
-    more = f" Even after {LEAST}, the fewest that are simulated, the toy loss stays too high."
-    return f"The samples are enough {made}.{more if updates < LEAST else ''}"
 
 
 def _success(wall: Wall, plan: Plan, reached: float) -> live.Success:
