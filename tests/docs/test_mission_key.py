@@ -14,7 +14,7 @@ from docs.acts.missions.facts import Account, Audit, Setting, Stages, position, 
 from docs.acts.missions.found import FOUND
 from docs.acts.state_audit.act import asked
 from ironlaw import GB
-from tests.docs.missions import BY_NAME, NAMES, PARTS, audit_act, race_act, searched, wall_act
+from tests.docs.missions import BY_NAME, NAMES, PARTS, audit_act, race_act, searched, trials_of, wall_act
 
 PAGE = (Path(__file__).parents[2] / "docs/lab/instructor.md").read_text(encoding="utf-8")
 ACTS = {"audit": audit_act, "race": race_act, "wall": wall_act}
@@ -140,13 +140,28 @@ def test_the_key_names_the_levers_that_lead_from_the_start_to_what_the_search_fo
     assert len(idea.split()) >= 6
 
 
+def samples(setting: Setting) -> int:
+    """Of an update on the cluster's wall."""
+    return BY_NAME["cloud"].wall.plan(setting).batch
+
+
 def test_what_the_key_says_of_the_walls_and_of_the_cluster_is_so() -> None:
     clipping = {name: {one["clip"] for one in searched()[name]["wall"][1]} for name in NAMES}
     assert "clipping saves three of them and ruins the fourth" in PAGE
     assert [clipping[name] for name in NAMES] == [{True}, {True}, {True}, {False}]
+    taken = {name: [one for one, trials in trials_of(name) if not trials.obstacle] for name in ("cloud", "edge")}
+    best = {name: searched()[name]["wall"][1] for name in taken}
+    assert "the cluster's best needs the square-root rule, though half its batch bears either" in PAGE
+    assert {one["rate"] for one in best["cloud"]} == {"root"}
+    assert {one["rate"] for one in taken["cloud"] if samples(one) * 2 == samples(best["cloud"][0])} == {
+        "root",
+        "linear",
+    }
+    assert "the cars need the linear one" in PAGE
+    assert {one["rate"] for one in taken["edge"]} == {"linear"}
     assert "four times the GPUs learn no faster each" in WINS["audit", "cloud"][1]
-    board, best = BY_NAME["cloud"].audit, FOUND["cloud"]["audit"].setting
-    many = audit_score.score(board, {**best, "gpus": 4 * int(best["gpus"])})
+    board, few = BY_NAME["cloud"].audit, FOUND["cloud"]["audit"].setting
+    many = audit_score.score(board, {**few, "gpus": 4 * int(few["gpus"])})
     assert many is not None
     assert many <= FOUND["cloud"]["audit"].score
     assert "1,129 GB" in KEY["audit", "cloud"][0]

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import wall_score
+from docs.acts.missions import cloud, cloud_wall, wall_cause, wall_score
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
+from ironlaw import link, setup
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, searched, trials_of, wall_act, walled
 
@@ -141,6 +142,38 @@ def test_what_becomes_of_the_loss_is_no_cell_of_the_numbers_and_the_limits_say_w
     *_, last = tables["scaling"]["columns"]
     assert last["label"] == "Memory, network"
     assert {row[last["key"]] for row in tables["scaling"]["rows"]} <= {"kept", "over"}
+
+
+def test_the_lesson_of_the_cluster_is_what_its_bench_shows() -> None:
+    """Tensor parallelism was said to make the batch larger, and four times the GPUs always to leave too few updates."""
+    wall = BY_NAME["cloud"].wall
+    _, winning = searched()["cloud"]["wall"]
+    least = min(wall.plan(one).mfu for one in winning)
+    for best in winning:
+        batch = wall.plan(best).batch
+        assert wall.plan({**best, "layout": "zero"}).batch > batch, "the layout does not make the batch large"
+        assert wall_score.judged(wall, {**best, "rate": "linear"})[1] == "loss"
+        assert wall_cause.causes(wall, {**best, "rate": "linear"}) == ("rate",)
+        half = {**best, "accumulate": int(best["accumulate"]) // 2}
+        assert 2 * wall.plan(half).batch == batch
+    halves = [one for one, trials in trials_of("cloud") if not trials.obstacle and 2 * wall.plan(one).batch == batch]
+    assert {one["rate"] for one in halves} == {"linear", "root"}
+    assert max(wall.plan(one).mfu for one in halves) < least
+    for accumulate in (8, 16, 32):
+        crowd = {**winning[0], "devices": 2048, "accumulate": accumulate}
+        why = wall_score.judged(wall, crowd)[1]
+        assert why == ("mfu" if wall.plan(crowd).batch <= batch else "loss")
+    assert "for which a rate in proportion is beyond what the loss can follow" in wall.lesson
+    assert "Both make" not in wall.lesson
+
+
+def test_the_cluster_says_that_its_network_is_not_that_of_the_other_parts() -> None:
+    """Races and audits count InfiniBand, the engine's own; the wall called Ethernet "what this cluster has" alone."""
+    asked = setup(cloud.MODEL, cloud.GPU, batch=1, sequence=cloud.SEQUENCE, dp=32)
+    assert asked.cluster.network.name == cloud_wall.BEFORE != cloud_wall.NETWORK
+    rates = [8 * link(name).bandwidth / 1e9 for name in (cloud_wall.NETWORK, cloud_wall.BEFORE)]
+    said = "over {:g} Gb/s Ethernet, not the {:g} Gb/s InfiniBand of parts 1 and 2.".format(*rates)
+    assert BY_NAME["cloud"].wall.situation.endswith(said)
 
 
 def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:

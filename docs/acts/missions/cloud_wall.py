@@ -1,4 +1,4 @@
-"""Cloud Titan, part 3: InfiniBand, or what the cluster had before it. The facts."""
+"""Cloud Titan, part 3: the same GPUs over a slower network. The facts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .cloud import GPU, MODEL, SEQUENCE, UPDATE
 from .facts import Guess, Lever, Plan, Setting, Wall, switch
 from .wall_levers import CLIP, RATE, SCALING, guard
 
-NETWORK = "ethernet-100"
-"""100 Gb/s for each GPU: what this cluster has, and what finance will not replace."""
+NETWORK, BEFORE = "ethernet-100", "infiniband-ndr"
+"""For each GPU: what this cluster has, and what the engine takes for granted in parts 1 and 2."""
 LAYOUTS = {"zero": (1, 1, 3), "tensor": (8, 1, 1), "both": (8, 4, 1), "deep": (4, 8, 1)}
 """Tensor, pipeline, ZeRO."""
 PRECISIONS = {"fp16": "mixed", "bf16": "megatron"}
@@ -100,7 +100,8 @@ def command(setting: Setting) -> str:
 
 WALL = Wall(
     situation="Every GPU gathers all weights in every micro-batch, over "
-    f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet.",
+    f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet, not the {8 * link(BEFORE).bandwidth / 1e9:g} Gb/s "
+    "InfiniBand of parts 1 and 2.",
     message='"The network is saturated {busy:.0f} % of the time. Halve that, with 40 % MFU, and no explosion."',
     levers=(
         Lever(
@@ -144,8 +145,9 @@ WALL = Wall(
     loss=0.005,
     outliers=(Outlier(50_000.0, 0.1),),
     lesson="Tensor parallelism keeps its traffic inside the node, and accumulation divides what crosses between nodes. "
-    "Both make a larger batch per update. Its rate decides: in proportion to the batch it is beyond what the loss can "
-    "follow, by the square root it is not. Four times the GPUs leave too few updates. "
+    "Accumulation makes a larger batch per update, for which a rate in proportion is beyond what the loss can follow; "
+    "by the square root it is not. Half the batch bears either rule, at a lower MFU. Four times the GPUs would leave "
+    "too few updates, or too few micro-batches to share an exchange. "
     "Clipping survives the strange batch. FP16 needs a loss scale too: without one its small gradients become zero.",
     sources="Time, memory and traffic are the engine's. The loss is a toy, the noisy quadratic model.",
     command=command,
