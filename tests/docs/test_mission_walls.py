@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import cloud, cloud_wall, wall_cause, wall_score
-from docs.acts.missions.facts import settings, start_of
+from docs.acts.missions import cloud, cloud_wall, edge, mobile, tiny_wall, wall_cause, wall_score
+from docs.acts.missions.facts import Setting, Wall, settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
-from ironlaw import link, setup
-from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
+from ironlaw import accelerator, flops_per_token, link, setup
+from tests.docs.acts import ACTS, drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, searched, trials_of, wall_act, walled
+
+WALL_PAGE = (ACTS / "missions/wall.md").read_text(encoding="utf-8")
 
 
 def test_a_move_on_a_wall_tells_what_it_changed_besides_the_mfu() -> None:
@@ -174,6 +176,53 @@ def test_the_cluster_says_that_its_network_is_not_that_of_the_other_parts() -> N
     rates = [8 * link(name).bandwidth / 1e9 for name in (cloud_wall.NETWORK, cloud_wall.BEFORE)]
     said = "over {:g} Gb/s Ethernet, not the {:g} Gb/s InfiniBand of parts 1 and 2.".format(*rates)
     assert BY_NAME["cloud"].wall.situation.endswith(said)
+
+
+def test_mfu_is_against_the_peak_that_the_page_defines_and_not_against_the_largest() -> None:
+    """FP8 has the largest peak of the cluster's card: against it the best would have half the MFU that is shown."""
+    assert "the device's peak at 16 bits, or in FP32 where it has no 16-bit arithmetic, whatever" in WALL_PAGE
+    walls = {name: (BY_NAME[name].wall, FOUND[name]["wall"].setting) for name in NAMES}
+    # Model operations of a device for an update.
+    wall, best = walls["cloud"]
+    texts = wall.plan(best).batch / int(best["devices"])
+    flops = flops_per_token(cloud.MODEL, cloud.SEQUENCE) * cloud.SEQUENCE * texts
+    assert useful(wall, best, cloud.GPU.peak("fp16")) == pytest.approx(flops, rel=0.01)
+    assert max(peak.flops_per_second for peak in cloud.GPU.peaks) > 1.9 * cloud.GPU.peak("fp16")
+    learners = {"edge": (edge.LEARNER, "all"), "mobile": (mobile.LEARNER, ""), "tiny": (tiny_wall.NET, "")}
+    for name, (net, scope) in learners.items():
+        wall, best = walls[name]
+        for setting in (best, {**best, "precision": "fp32"}):
+            chip, samples = accelerator(net.device), int(best["batch"]) * int(best["accumulate"])
+            flops = net.scopes[scope or str(best["scope"])].flops * samples
+            peak = chip.peak(chip.short_format or "fp32")
+            assert useful(wall, setting, peak) == pytest.approx(flops), name
+
+
+def useful(wall: Wall, setting: Setting, peak: float) -> float:
+    """Operations of a device for an update, by its MFU against this peak."""
+    plan = wall.plan(setting)
+    return plan.mfu * sum(plan.step.values()) * peak
+
+
+def test_micro_batches_share_an_exchange_where_there_is_one_for_an_update_and_nowhere_else() -> None:
+    """The page divided every exchange by the micro-batches; on the cluster's page the answer is that none is."""
+    assert "share the one exchange of an update; what each of them exchanges for itself\nis part of" in WALL_PAGE
+    for name in NAMES:
+        wall = BY_NAME[name].wall
+        start = start_of(wall.levers)
+        more = next(one for one in lever_of(wall, "accumulate").values if int(one) > int(start["accumulate"]))
+        layouts = ("zero", "tensor") if name == "cloud" else ("",)
+        for layout in layouts:
+            at = {**start, **({"layout": layout} if layout else {})}
+            before, after = (wall.plan({**at, "accumulate": one}) for one in (at["accumulate"], more))
+            times = after.step["network"] / before.step["network"]
+            expected = int(more) / int(at["accumulate"]) if layout == "zero" else 1
+            assert times == pytest.approx(expected, rel=1e-3), (name, layout)
+
+
+def lever_of(wall: Wall, name: str) -> Any:
+    """The lever of this name."""
+    return next(lever for lever in wall.levers if lever.name == name)
 
 
 def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:

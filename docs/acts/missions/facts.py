@@ -238,7 +238,7 @@ class Plan:
     """A training plan in one setting of part 3.
 
     Attributes:
-        mfu: Useful operations over what all devices could do in the same time at their 16-bit peak.
+        mfu: Useful operations over what all devices could do in the time at their peak at 16 bits, or else in FP32.
         network: Share of the step in which the network is busy.
         need: Bytes of memory on one device.
         limit: Bytes that there are.
