@@ -84,7 +84,7 @@ def test_no_race_calls_wrong_what_agrees_with_the_rates_that_it_shows(name: str)
 def test_no_audit_calls_wrong_what_agrees_with_the_memory_that_it_shows(name: str) -> None:
     act, audit, ranges = audit_act(name), BY_NAME[name].audit, audit_reflection.RANGES
     said: Any = act.reveal(state_of(act, 12, revealed=True))
-    [serving] = re.findall(r"takes ([\d,.]+) ", said["paragraphs"][0])
+    [serving] = re.findall(r"take ([\d,.]+) ", said["paragraphs"][0])
     every = [start_of(audit.levers), *settings(audit.levers)]
     least = audit.account(every[0]).serving
 

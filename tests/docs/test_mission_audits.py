@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode
 
-from docs.acts.missions import audit_reflection, audit_score, cloud, cloud_wall, mobile
+from docs.acts.missions import audit_reflection, audit_score, cloud, cloud_wall, edge, mobile, tiny
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.state_audit import act as audit
@@ -21,9 +21,11 @@ from docs.acts.state_audit import charts
 from explorable.live.build.description import describe
 from ironlaw import estimate, setup
 from tests.conftest import FULL
-from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
+from tests.docs.acts import ACTS, drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, audit_act, audited
 from tools.missions import TRACKS
+
+PAGE = (ACTS / "missions/audit.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +68,7 @@ def test_how_many_times_is_told_by_the_numbers_that_the_page_says(name: str) -> 
     track = BY_NAME[name]
     act = loaded(f"state-audit: {name}")
     said: Any = act.reveal(state_of(act, 12, revealed=True))
-    [serving] = re.findall(r"takes ([\d,.]+) ", said["paragraphs"][0])
+    [serving] = re.findall(r"take ([\d,.]+) ", said["paragraphs"][0])
     every = list(settings(track.audit.levers))
     for setting in every if FULL else every[::3]:
         times = track.audit.account(setting).need / track.audit.unit[1] / number(serving)
@@ -395,3 +397,33 @@ def test_checkpointing_keeps_the_inputs_of_what_learns_and_one_block(scope: str)
     one = part.kept / blocks
     assert kept == pytest.approx(blocks * mobile.VIT.block_kept * mobile.INPUT + one)
     assert one < kept < part.kept
+
+
+@pytest.mark.parametrize("name", ["mobile", "tiny"])
+def test_freezing_shrinks_the_terms_that_the_page_names(name: str) -> None:
+    """The page named the second alone; activations shrink too, and on the hearable the weights."""
+    assert "freezing the second and\nthe third, and the first where frozen weights stay in flash." in PAGE
+    board, net = BY_NAME[name].audit, {"mobile": mobile.LEARNER, "tiny": tiny.network(tiny.FRAMES)}[name]
+    every = {**start_of(board.levers), "scope": "all"}
+    whole = board.account(every).parts
+    for scope in set(net.scopes) - {"all"}:
+        less = board.account({**every, "scope": scope}).parts
+        assert all(less[part] < whole[part] for part in ("gradients", "optimizer", "activations"))
+        assert (less["weights"] < whole["weights"]) == net.frozen_in_flash
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_compared_with_training_is_called_the_weights_which_are_not_all_that_serving_needs(name: str) -> None:
+    """A detector's two largest maps are half as large again as its weights."""
+    board, act = BY_NAME[name].audit, audit_act(name)
+    counted = board.account(start_of(board.levers)).serving
+    parameters = {
+        "cloud": cloud.MODEL.parameters,
+        "edge": edge.NET.parameters,
+        "mobile": mobile.VIT.parameters,
+        "tiny": tiny.NET.parameters,
+    }
+    assert counted in (2 * parameters[name], 4 * parameters[name])
+    assert act.act.reflections[0].text.count("the weights of the whole finished model take,") == 1
+    told: Any = act.reveal(state_of(act, 12, revealed=True))
+    assert told["paragraphs"][0].startswith(f"The weights of the finished {BY_NAME[name].model} take ")

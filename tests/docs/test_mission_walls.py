@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from math import hypot
 from typing import Any
 
 import pytest
 
-from docs.acts.missions import cloud, cloud_wall, edge, mobile, tiny_wall, wall_cause, wall_score
+from docs.acts.missions import cloud, cloud_wall, edge, mobile, tiny_wall, wall_cause, wall_levers, wall_score
 from docs.acts.missions.facts import Setting, Wall, settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
 from ironlaw import accelerator, flops_per_token, link, setup
+from ironlaw.training.noisy_quadratic import DIRECTIONS
 from tests.docs.acts import ACTS, drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, searched, trials_of, wall_act, walled
 
@@ -196,6 +198,15 @@ def test_mfu_is_against_the_peak_that_the_page_defines_and_not_against_the_large
             flops = net.scopes[scope or str(best["scope"])].flops * samples
             peak = chip.peak(chip.short_format or "fp32")
             assert useful(wall, setting, peak) == pytest.approx(flops), name
+
+
+def test_the_help_of_clipping_says_how_long_a_gradient_may_be() -> None:
+    """ "No update is larger than a normal one" stood beside a norm of three, where the first gradient has 1.24."""
+    first = hypot(*(1 / (index + 1) for index in range(DIRECTIONS)))
+    assert "longer than about two and a half times the first" in wall_levers.CLIP.help
+    assert 2.4 < wall_levers.NORM / first < 2.6
+    assert "longer than an eighth of the first" in lever_of(BY_NAME["tiny"].wall, "clip").help
+    assert tiny_wall.NORM / first == pytest.approx(1 / 8, rel=0.05)
 
 
 def useful(wall: Wall, setting: Setting, peak: float) -> float:

@@ -13,7 +13,7 @@ from .shared import number
 WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
 RANGES = {"2": (0, 2), "4": (2, 4), "8": (4, 8), "16": (8, 16), "more": (16, float("inf"))}
-"""How many times what serving needs."""
+"""How many times the finished model's weights."""
 LABELS = {
     "2": "less than twice",
     "4": "two to four times",
@@ -31,11 +31,11 @@ PARTS = {
     "temporary": "temporary tensors",
     "driver": "the driver",
 }
-DIVIDE = "Divide what is needed by what running the finished model takes: Why, under the verdict, says it."
+DIVIDE = "Divide what is needed by the weights of the finished model: Why, under the verdict, says them."
 ENGINE = ("gathered", "temporary", "driver")
 """Parts that only the engine's list of tensors has."""
 WHY = {
-    "weights": "Weights are all that serving needs; training keeps more for every one that learns.",
+    "weights": "Serving needs these too, and keeps nothing for backward; training keeps more for each that learns.",
     "gradients": "There is a gradient for each parameter that learns, and it is gone after the update.",
     "master": "Mixed precision keeps one, and only of what learns.",
     "optimizer": "It is as large as the number of vectors says, and only for what learns.",
@@ -53,9 +53,9 @@ def largest(account: Account) -> tuple[str, ...]:
 
 
 def multiples(audit: Audit, setting: Setting) -> tuple[float, ...]:
-    """How many times what serving needs: in truth, in the feedback's digits, and by the amounts that are shown.
+    """How many times the finished weights: in truth, in the feedback's digits, and by the amounts that are shown.
 
-    Serving is in the format in which the mission begins: that number the verdict says, and fewer bits would change it.
+    They are in the format in which the mission begins: that number the verdict says, and fewer bits would change it.
     """
     need, serving = audit.account(setting).need, audit.account(start_of(audit.levers)).serving
     seen, least = (read(number(size / audit.unit[1], WHOLE)) for size in (need, serving))
@@ -79,8 +79,8 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
     return (
         live.Reflection(
             "serving",
-            "As the bench stands, one device needs {times} the memory that running the whole finished model takes, and "
-            "the largest part of it is {part}.",
+            "As the bench stands, one device needs {times} the memory that the weights of the whole finished model "
+            "take, and the largest part of it is {part}.",
             (
                 live.Blank(
                     "times",

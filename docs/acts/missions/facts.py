@@ -100,7 +100,7 @@ class Account:
         parts: Bytes of each kind of tensor, each at its own fullest.
         need: Bytes at the fullest moment.
         limit: Bytes that there are.
-        serving: Bytes that running the finished model needs.
+        serving: Bytes of the finished model's weights.
         rate: Samples per second.
         refused: Why the mission does not take the setting although it fits; empty if it does.
     """

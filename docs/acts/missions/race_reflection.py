@@ -21,7 +21,8 @@ LABELS = {
 WHY = {
     "data": "Preparing samples: it is the longest pole when the stages behind it wait for samples.",
     "bus": "What is moved or written: it is the longest pole when it works more than the other two.",
-    "compute": "The arithmetic: when it is the longest pole, nothing that was paid for waits.",
+    "compute": "The arithmetic: it is the longest pole when it works more than the other two. Cores that "
+    "wait for it are paid for, too.",
 }
 
 IN_TURN = "The arithmetic: it is the longest pole when more time goes to it than to either of the others."

@@ -13,7 +13,7 @@ RATE = Lever(
     "linear",
     "Twice the batch: twice the rate, or 1.4 times.",
 )
-CLIP = switch("clip", "Gradient clipping", "No update is larger than a normal one.")
+CLIP = switch("clip", "Gradient clipping", "No gradient is longer than about two and a half times the first.")
 SCALING = Lever(
     "scaling",
     "Loss scaling",

@@ -414,7 +414,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
         headline=f"{_number(answer)} {''.join(_ask_unit(audit))}: {each}{f' {unit}' if audit.ask.share else ''}. "
         f"You said {said:,g}{judged_words}.",
         paragraphs=(
-            f"Running the finished {track.model} takes {_number(least)} {unit}. As the mission begins, training it "
-            f"needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
+            f"The weights of the finished {track.model} take {_number(least)} {unit}. As the mission begins, training "
+            f"it needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
         ),
     )
