@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from explorable import live
-from ironlaw import GB, link, step_time
+from ironlaw import GB, step_time
 from ironlaw.numerics.formats import FP16, FP32
 from ironlaw.training.dynamics import convergence
 
@@ -139,13 +139,12 @@ PRICES = {
 
 
 def price_of_offloading(setting: Setting) -> str:
-    """Host memory, and the time on the bus: gradients go down and updated weights come up, once per step."""
-    host = ledger(replace(setting, offload="optimizer", in_backward=False)).host_bytes
-    if not host:
-        return "nothing to move: there are neither states nor a master copy"
-    bus = link("pcie-4-x8")
-    traffic = 2 * GPT2_XL.parameters * (4 if setting.precision == "fp32" else 2) / bus.achievable
-    return f"{gb(host)} GB of host memory, {traffic:.1f} s per step over {bus.title}"
+    """Host memory, and how much longer the engine's step is: the bus both ways, and the update beyond it."""
+    here, there = (replace(setting, offload=where) for where in ("none", "optimizer"))
+    longer = step_time(there.training).total - step_time(here.training).total
+    host = ledger(there).host_bytes
+    kept = f"{gb(host)} GB of host memory" if host else "no states and no master copy to keep there"
+    return f"{kept}, {longer:.1f} s more per step, for the bus and the host's update"
 
 
 def beyond_table() -> live.Table:
