@@ -67,7 +67,7 @@ def test_where_a_race_is_won_the_words_name_the_longest_pole_of_the_picture(name
 
 
 def test_cores_that_wait_for_the_arithmetic_are_paid_for() -> None:
-    """ "Nothing that was paid for waits" was said of ten loaders that work a quarter of the time, at 2 W each."""
+    """That nothing paid for waits was said of ten loaders that work a quarter of the time, at 2 W each."""
     assert "Cores that wait for it are paid for, too." in race_reflection.WHY["compute"]
     race = BY_NAME["edge"].race
     best = FOUND["edge"]["race"].setting

@@ -201,7 +201,7 @@ def test_mfu_is_against_the_peak_that_the_page_defines_and_not_against_the_large
 
 
 def test_the_help_of_clipping_says_how_long_a_gradient_may_be() -> None:
-    """ "No update is larger than a normal one" stood beside a norm of three, where the first gradient has 1.24."""
+    """It said "no update is larger than a normal one", beside a norm of three, where the first gradient has 1.24."""
     first = hypot(*(1 / (index + 1) for index in range(DIRECTIONS)))
     assert "longer than about two and a half times the first" in wall_levers.CLIP.help
     assert 2.4 < wall_levers.NORM / first < 2.6

@@ -75,8 +75,8 @@ ACT = live.Act(
             "Numbers",
             (live.ControlOption("fp32", "TF32"), live.ControlOption("mixed", "Mixed")),
             "fp32",
-            "TF32 keeps FP32 numbers and multiplies them on the A100's TF32 units. Mixed multiplies in BF16 and keeps "
-            "half of what it stores for backward.",
+            "TF32 keeps FP32 numbers and multiplies them on the A100's TF32 units. Mixed multiplies in BF16, and "
+            "keeps most activations and a copy of the weights in 16 bits.",
         ),
         live.Choice(
             "batch",
