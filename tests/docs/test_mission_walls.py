@@ -174,6 +174,7 @@ def test_the_lesson_of_the_cluster_is_what_its_bench_shows() -> None:
 def test_the_cluster_says_that_its_network_is_not_that_of_the_other_parts() -> None:
     """Races and audits count InfiniBand, the engine's own; the wall called Ethernet "what this cluster has" alone."""
     asked = setup(cloud.MODEL, cloud.GPU, batch=1, sequence=cloud.SEQUENCE, dp=32)
+    assert asked.cluster is not None
     assert asked.cluster.network.name == cloud_wall.BEFORE != cloud_wall.NETWORK
     rates = [8 * link(name).bandwidth / 1e9 for name in (cloud_wall.NETWORK, cloud_wall.BEFORE)]
     said = "over {:g} Gb/s Ethernet, not the {:g} Gb/s InfiniBand of parts 1 and 2.".format(*rates)
