@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import race_reflection
 from docs.acts.missions.facts import position, settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
@@ -64,17 +63,6 @@ def test_where_a_race_is_won_the_words_name_the_longest_pole_of_the_picture(name
         now = "still is" if longest == begin else f"is “{longest}” now"
         assert f"The longest pole was “{begin}” and {now}." in view["success"]["what"]
         assert "longest pole" not in race.lesson, "it is told of every setting that wins"
-
-
-def test_cores_that_wait_for_the_arithmetic_are_paid_for() -> None:
-    """That nothing paid for waits was said of ten loaders that work a quarter of the time, at 2 W each."""
-    assert "Cores that wait for it are paid for, too." in race_reflection.WHY["compute"]
-    race = BY_NAME["edge"].race
-    best = FOUND["edge"]["race"].setting
-    few, many = (race.stages({**best, "workers": workers}) for workers in (best["workers"], 10))
-    assert few.longest == many.longest == "compute"
-    assert many.busy["data"] < 0.3
-    assert many.rate / many.cost < few.rate / few.cost
 
 
 def test_the_lesson_of_the_glasses_is_what_their_bench_shows() -> None:
