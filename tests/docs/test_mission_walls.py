@@ -227,6 +227,22 @@ def test_where_not_all_updates_are_simulated_the_loss_is_not_judged_and_decides_
     assert seen or name == "cloud"
 
 
+def test_an_update_is_counted_among_those_that_the_samples_are_enough_for() -> None:
+    """A player read "Update 2 of 5" where they are enough for one."""
+    few, wall = 0, BY_NAME["tiny"].wall
+    for setting in list(settings(wall.levers))[::7]:
+        wanted = wall_score.updates_of(wall, wall.plan(setting))
+        for row in walled("tiny", **setting)["data"]["steps"]:
+            counted = row["text"].partition(" of ")[2].partition(":")[0]
+            few += wanted < wall_score.LEAST
+            assert counted == (
+                f"{wall_score.LEAST}, where the samples are enough for {wanted}"
+                if wanted < wall_score.LEAST
+                else f"{wanted}"
+            )
+    assert few
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wall_draws_the_band_of_its_trainings_and_says_how_many_reach_the_loss(name: str) -> None:
     for one, trials in trials_of(name)[:: 40 if name != "tiny" else 4]:

@@ -170,13 +170,19 @@ def _explosion(trials: Trials) -> Iterator[live.Row]:
         yield {"seen": seen, "loss": TOP / 2, "text": "NaN" if run.reason == "overflow" else "explodes"}
 
 
+def _all_updates(trials: Trials) -> str:
+    """How many updates the toy makes, and how many the samples are enough for where it makes more."""
+    count = _whole(trials)
+    return f"{count}" if trials.wanted >= count else f"{count}, where the samples are enough for {trials.wanted}"
+
+
 def _steps(trials: Trials) -> Iterator[live.Row]:
     """Where a reader who plays the curve stops: each of its places, and the explosion."""
-    run, count = trials.shown, _whole(trials)
+    run, count, of = trials.shown, _whole(trials), _all_updates(trials)
     for update, loss in _drawn(run):
-        yield {"seen": 100 * update / count, "text": f"Update {update} of {count}: toy loss {loss:.3f}"}
+        yield {"seen": 100 * update / count, "text": f"Update {update} of {of}: toy loss {loss:.3f}"}
     for row in _explosion(trials):
-        yield {"seen": row["seen"], "text": f"Update {1 + (run.exploded_at or 0)} of {count}: {row['text']}"}
+        yield {"seen": row["seen"], "text": f"Update {1 + (run.exploded_at or 0)} of {of}: {row['text']}"}
 
 
 def _points(wall: Wall, setting: Setting) -> Iterator[live.Row]:
@@ -223,7 +229,7 @@ def _outcome(trials: Trials) -> str:
         some = f"{len(run.losses)} of {trials.wanted:,} updates"
         return f"the toy loss is at {_loss(trials)} after {some}; the others are not simulated"
     if run.exploded_at is not None:
-        return f"the toy loss explodes at update {run.exploded_at + 1} of {len(run.losses)}; {kept}"
+        return f"the toy loss explodes at update {run.exploded_at + 1} of {_all_updates(trials)}; {kept}"
     return f"the toy loss ends at {_loss(trials)}; {kept}"
 
 
