@@ -28,7 +28,7 @@ FEW = 16
 NOISY = f"Batch normalization over fewer than {FEW} images has noisy statistics: over 8 the error rises by a point."
 LEARNER = Network(
     NET.parameters,
-    # Checkpointing computes the forward pass again, a third of training.
+    # Batch normalization keeps every convolution's result, so all are computed again: a third of training.
     {"all": Scope(NET.parameters, KEPT, float(NET.training_flops), 2_359_296, NET.training_flops / 3, KEPT / 4)},
     "orin",
     ORIN.usable_bytes - DRIVING,
@@ -81,7 +81,7 @@ AUDIT = Audit(
     "memory, and a smaller batch pays for them, down to where batch normalization has too few images. What "
     "fails at night is the range of FP16.",
     sources="Parameters and activations are counted from ResNet-50's layers; speed is the roofline of Orin's data "
-    "sheet, the most that is possible. What a small batch does to batch normalization is "
-    "Wu and He's figure for this network.",
+    "sheet, the most that is possible; the quarter that checkpointing keeps is assumed. What a small batch does to "
+    "batch normalization is Wu and He's figure for this network.",
     target=75.0,
 )

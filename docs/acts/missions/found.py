@@ -86,7 +86,7 @@ FOUND: dict[str, dict[str, Found]] = {
             288,
         ),
         "wall": Found(
-            42.5747438,
+            47.7201947,
             {
                 "devices": 2,
                 "scope": "adapters",

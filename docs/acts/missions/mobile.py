@@ -22,22 +22,32 @@ HEAD_REFUSED = (
     "asks for weights inside the blocks to learn."
 )
 FORWARD = float(VIT.forward_flops)
-FROZEN = 10 / 16
-"""Of a block's kept elements, those that stay where its products are frozen, which need not keep their inputs."""
+AGAIN = float(VIT.block_flops - 8 * VIT.tokens * VIT.hidden**2)
+"""FLOPs of a block that checkpointing computes again: all but its last product, whose input is all that backward needs
+(PyTorch's `use_reentrant=False`; the engine's `recomputed`)."""
+FROZEN = 11 / 16
+"""Of a block's kept elements, those that stay where its products are frozen and need not keep their inputs: inputs of
+both norms and of the adapters, queries, keys, values, attention's result, and the four-fold input of the activation
+function. The engine's tensors of GPT-2 with LoRA add up to it."""
 INPUT = 1 / 16
 """Of a block's kept elements, its input: what checkpointing keeps of every block, beside one whole block."""
 LEARNER = Network(
     VIT.parameters,
     {
         "all": Scope(
-            VIT.parameters, KEPT, 3 * FORWARD, 4 * VIT.hidden**2, again=FORWARD, left=KEPT * (INPUT + 1 / VIT.blocks)
+            VIT.parameters,
+            KEPT,
+            3 * FORWARD,
+            4 * VIT.hidden**2,
+            again=VIT.blocks * AGAIN,
+            left=KEPT * (INPUT + 1 / VIT.blocks),
         ),
         "last": Scope(
             LAST * VIT.block_parameters,
             KEPT * LAST / VIT.blocks,
             FORWARD * (1 + 2 * LAST / VIT.blocks),
             4 * VIT.hidden**2,
-            again=FORWARD * LAST / VIT.blocks,
+            again=LAST * AGAIN,
             left=KEPT * (INPUT * LAST + 1) / VIT.blocks,
         ),
         # Gradients pass through every block, and none of its weights has one.
@@ -46,8 +56,9 @@ LEARNER = Network(
             KEPT * FROZEN,
             2 * FORWARD,
             RANK * VIT.hidden,
-            again=FORWARD,
+            again=VIT.blocks * AGAIN,
             left=KEPT * (INPUT + FROZEN / VIT.blocks),
+            added=ADAPTERS,
         ),
         # The blocks keep nothing, so that there is nothing to compute again.
         "head": Scope(VIT.head_parameters, float(VIT.hidden), FORWARD, VIT.head_parameters, refused=HEAD_REFUSED),

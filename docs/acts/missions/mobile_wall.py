@@ -81,8 +81,8 @@ WALL = Wall(
     outliers=(Outlier(50_000.0, 0.1),),
     lesson="What is sent is what learns: adapters are fifty times smaller than two blocks, and the radio is quiet, so "
     "that few frames make an update, and there are many updates. Adapters keep the activations of every block. "
-    "Checkpointing computes the forward pass again, for adapters half as much work again, and makes room for a batch "
-    "that keeps the GPU at work: that is worth it.",
+    "Checkpointing computes most of the forward pass again, for adapters a third of their work, and makes room for a "
+    "batch that keeps the GPU at work: that is worth it.",
     sources="Wi-Fi and Bluetooth are their standards'; the glasses' rates are a phone's at one watt; efficiency and "
     "Wi-Fi's latency are assumed. The loss is a toy, the noisy quadratic model.",
 )

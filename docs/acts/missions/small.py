@@ -26,8 +26,9 @@ class Scope:
         kept: Elements kept for backward, per sample.
         flops: Of forward and backward, per sample.
         largest: Parameters of the largest layer that learns: what an update inside backward holds of gradients.
-        again: FLOPs, per sample, that checkpointing computes a second time: the forward pass of what it does not keep.
+        again: FLOPs, per sample, that checkpointing computes a second time: what backward needs and it does not keep.
         left: Elements that are kept with checkpointing, per sample; None where there is none to choose.
+        added: Parameters that it brings along, beside the network's.
         refused: Why the mission does not take it; empty if it does.
     """
 
@@ -37,6 +38,7 @@ class Scope:
     largest: int
     again: float = 0.0
     left: float | None = None
+    added: int = 0
     refused: str = ""
 
     def checkpointed(self) -> Scope:
@@ -85,7 +87,7 @@ def account(
     part = part.checkpointed() if checkpointing else part
     number = 4 if precision == "fp32" else 2
     state = 1 if optimizer == "adam8" else 2 if precision == "fp16" else 4
-    resident = part.trained if net.frozen_in_flash else net.parameters
+    resident = part.trained if net.frozen_in_flash else net.parameters + part.added
     parts = {
         "weights": float(number * resident),
         "gradients": float(number * (part.largest if in_backward else part.trained)),
