@@ -60,6 +60,11 @@ def same_checkpoint(before: Stages, after: Stages) -> bool:
     return after.busy["bus"] / after.rate == pytest.approx(before.busy["bus"] / before.rate, rel=1e-3)
 
 
+def slower_gpus(before: Stages, after: Stages) -> bool:
+    """Whether twice the GPUs compute less than twice as fast, apart from checkpoints and failures."""
+    return 1 < (after.rate / after.busy["compute"]) / (before.rate / before.busy["compute"]) < 1.9
+
+
 def fraction(name: str) -> float:
     """By how much the quantity of a wall's question is divided."""
     return 1 / wall_score.ratio(BY_NAME[name].wall)
@@ -92,7 +97,10 @@ WORDS: dict[tuple[str, str], dict[str, Callable[[], bool]]] = {
         "half of that, for one vector": lambda: share("mobile", "weights") == share("mobile", "optimizer") / 2,
     },
     ("audit", "tiny"): {"the weights alone are 1.8 times": lambda: f"{share('tiny', 'weights'):.1f}" == "1.8"},
-    ("race", "cloud"): {"the checkpoint takes as long as before": lambda: same_checkpoint(*raced("cloud"))},
+    ("race", "cloud"): {
+        "the checkpoint takes as long as before": lambda: same_checkpoint(*raced("cloud")),
+        "each pipeline has half the micro-batches": lambda: slower_gpus(*raced("cloud")),
+    },
     ("race", "edge"): {
         "the cores that decode are the longest pole": lambda: {one.longest for one in raced("edge")} == {"data"}
     },

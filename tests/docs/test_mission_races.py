@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
 from typing import Any
 
 import pytest
 
-from docs.acts.missions.facts import position, settings, start_of
+from docs.acts.missions import cloud_race
+from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
+from ironlaw import estimate, setup
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, race_act, raced, searched
 
@@ -88,13 +91,42 @@ def test_a_race_counts_its_moves_in_words_that_end(name: str) -> None:
     assert "6 moves of 5" not in str(late)
 
 
-def test_past_the_deadline_a_further_gpu_works_and_brings_slightly_less_per_dollar() -> None:
-    """The lesson once said that it only waits."""
-    race, found = BY_NAME["cloud"].race, FOUND["cloud"]["race"].setting
-    here, more = (race.stages({**found, "devices": devices}) for devices in (found["devices"], 2432))
-    assert more.busy["compute"] > here.busy["compute"] - 0.02
-    assert 0.98 < (more.rate / more.cost) / (here.rate / here.cost) < 1
-    assert position(race.levers[0], 1408) == "GPUs 1,408"
+def test_the_gpus_of_the_cluster_share_the_texts_of_an_update() -> None:
+    """Each did what 1,024 do, whatever their number; the deadline was met that 2,048 miss."""
+    race, found = BY_NAME["cloud"].race, dict(FOUND["cloud"]["race"].setting)
+    each = {}
+    for gpus in next(lever.values for lever in race.levers if lever.name == "devices"):
+        pipelines = int(gpus) // 32
+        engine = estimate(
+            setup(
+                "llama3-70b",
+                "h100-sxm",
+                batch=1,
+                sequence=8192,
+                dp=pipelines,
+                tp=8,
+                pp=4,
+                sequence_parallel=True,
+                micro_batches=512 // pipelines,
+                framework="megatron",
+                precision="megatron",
+                update="fused",
+            )
+        )
+        assert 8192 * 512 == pipelines * (512 // pipelines) * 8192 == cloud_race.BATCH_TOKENS
+        assert cloud_race.tokens_per_gpu(int(gpus)) == pytest.approx(engine.time.tokens_per_s / int(gpus))
+        stages = race.stages({**found, "devices": gpus})
+        slowest = 1 + cloud_race.SPREAD * sqrt(2 * log(int(gpus) / 8))
+        assert stages.rate / stages.busy["compute"] == pytest.approx(engine.time.tokens_per_s / 8192 / slowest)
+        each[gpus] = engine.time.tokens_per_s / int(gpus)
+    assert [round(rate) for rate in each.values()] == [929, 875, 782, 647, 481]
+    assert 1 - each[2048] / each[1024] == pytest.approx(1 / 6, abs=0.01), "the lesson says a sixth"
+    clusters = [race.stages({**found, "devices": gpus}) for gpus in each]
+    worth = [stages.rate / stages.cost for stages in clusters]
+    assert worth == sorted(worth, reverse=True), "the more GPUs, the fewer texts each dollar buys"
+    assert [stages.rate >= race.target for stages in clusters] == [False, False, False, True, True]
+    with pytest.raises(ValueError, match="do not divide"):
+        cloud_race.tokens_per_gpu(1280)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,6 +14,7 @@ from .facts import Dial, Lever, Race, Setting, Stages
 
 BATCH_TOKENS = 2**22
 """Tokens of an update, whatever the number of GPUs: the mission's. Llama 3 trained at 4 million to begin with."""
+TENSOR, PIPELINE = 8, 4
 STATE = 14.0 * MODEL.parameters
 """Bytes of a checkpoint: 16-bit weights, FP32 master copy, Adam's two vectors."""
 STORE = storage("network-100g")
@@ -27,7 +28,7 @@ SPREAD = 0.01
 GPU_SECONDS = 50e3 * 3600
 """Mean time between failures of one GPU: 419 interruptions in 54 days of 16,384 (Llama 3, arXiv 2407.21783)."""
 RESTART = 600.0
-DEADLINE_DAYS, ALL_TOKENS = 120, 15e12
+DEADLINE_DAYS, ALL_TOKENS = 150, 15e12
 CORE_DOLLARS = 0.04
 NEW = {"none": 1.0, "rules": 0.9, "classifier": 1.0}
 """Share of the texts that pass a filter and are none that training has seen before: an assumption."""
@@ -35,25 +36,32 @@ RAW = "Raw web text repeats itself and holds what nobody wants to have taught: t
 
 
 @cache
-def tokens_per_gpu() -> float:
-    """By the engine: tensor parallelism 8 in the node, 4 pipeline stages, 16 micro-batches."""
+def tokens_per_gpu(gpus: int) -> float:
+    """By the engine: tensor parallelism 8 in the node, 4 pipeline stages, and an update's texts one micro-batch each.
+
+    More GPUs are more pipelines, each with fewer micro-batches, so that its stages wait longer for each other.
+    """
+    pipelines = gpus // (TENSOR * PIPELINE)
+    micro_batches, rest = divmod(BATCH_TOKENS // SEQUENCE, pipelines)
+    if rest:
+        raise ValueError(f"{BATCH_TOKENS // SEQUENCE} texts do not divide among {pipelines} pipelines")
     answer = estimate(
         setup(
             MODEL,
             GPU,
             batch=1,
             sequence=SEQUENCE,
-            dp=32,
-            tp=8,
-            pp=4,
+            dp=pipelines,
+            tp=TENSOR,
+            pp=PIPELINE,
             sequence_parallel=True,
-            micro_batches=16,
+            micro_batches=micro_batches,
             framework="megatron",
             precision="megatron",
             update=UPDATE,
         )
     )
-    return answer.time.tokens_per_s / (32 * 8 * 4)
+    return answer.time.tokens_per_s / gpus
 
 
 def stages(setting: Setting) -> Stages:
@@ -61,7 +69,7 @@ def stages(setting: Setting) -> Stages:
     gpus, workers, every = (int(setting[name]) for name in ("devices", "workers", "every"))
     nodes = gpus / 8
     slowest = 1 + SPREAD * sqrt(2 * log(nodes))
-    alone = gpus * tokens_per_gpu() / slowest / SEQUENCE
+    alone = gpus * tokens_per_gpu(gpus) / slowest / SEQUENCE
     per_text = SEQUENCE / TOKENS_PER_CORE + FILTERS[str(setting["augmentation"])]
     fed = nodes * workers / per_text
     working = min(alone, fed)
@@ -80,10 +88,16 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="Training runs on 1,280 GPUs, months behind its deadline; the team asks for twice as many. Every "
+    situation="Training runs on 1,024 GPUs, months behind its deadline; the team asks for twice as many. Every "
     "fifty updates all stop for a checkpoint.",
     levers=(
-        Dial("devices", "GPUs", 512, 2560, 1280, 128),
+        Lever(
+            "devices",
+            "GPUs",
+            {256: "256", 512: "512", 1024: "1,024", 2048: "2,048", 4096: "4,096"},
+            1024,
+            f"In pipelines of {PIPELINE * TENSOR}, which share the {BATCH_TOKENS // SEQUENCE} texts of an update.",
+        ),
         Dial("workers", "Loader processes", 1, 16, 4, unit="per node"),
         Lever(
             "augmentation",
@@ -102,18 +116,19 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Loaders", "bus": "Checkpoint store", "compute": "GPUs"},
-    change="1,280 GPUs become 2,560; the checkpoint store stays",
-    after={"devices": 2560},
+    change="1,024 GPUs become 2,048; the checkpoint store stays",
+    after={"devices": 2048},
     sample="new texts",
     target=ALL_TOKENS / SEQUENCE / (DEADLINE_DAYS * 86400),
     period=(1.0, "per second"),
     worth=("new texts per dollar", 3600.0),
     lesson="Four loaders in a node had little to do, even with a classifier: a text is small, and rules let repeated "
-    "ones through. Twice the GPUs make steps twice as short, and the checkpoint that comes every fifty steps takes as "
-    "long as before. Rarer checkpoints help until failures destroy more than was saved. Past the deadline a further "
-    "GPU works nearly as much as the others and brings slightly less for its dollars: failures come more often, and of "
-    "more nodes the slowest is slower.",
-    sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A "
-    "filter's seconds, what it lets through, and how much the speeds of nodes differ, are assumed.",
+    "ones through. Twice the GPUs share the same texts of an update: each pipeline has half the micro-batches to keep "
+    "its stages at work, so a GPU does a sixth less, and the checkpoint that comes every fifty steps takes as long as "
+    "before. Rarer checkpoints help until failures destroy more than was saved. They are free, and GPUs are not: the "
+    "more there are, the fewer texts each dollar buys, so the smallest cluster that meets the deadline is the best.",
+    sources=f"Speed is the engine's, over InfiniBand NDR, in pipelines of {PIPELINE} stages of {TENSOR} GPUs; "
+    "checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A filter's seconds, what it lets "
+    "through, and how much the speeds of nodes differ, are assumed.",
     turns="A checkpoint stops all else, which works side by side in between. Busiest is:",
 )

@@ -13,10 +13,10 @@ FOUND: dict[str, dict[str, Found]] = {
             96,
         ),
         "race": Found(
-            78.693909,
-            {"devices": 2048, "workers": 2, "augmentation": "classifier", "every": 800},
-            407,
-            4896,
+            65.4243989,
+            {"devices": 2048, "workers": 1, "augmentation": "classifier", "every": 800},
+            208,
+            1440,
         ),
         "wall": Found(
             45.9810602,

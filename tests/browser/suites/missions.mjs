@@ -44,10 +44,10 @@ const PLAYS = {
   "cloud 2": {
     page: "missions/cloud-race/",
     says: "2",
-    told: /1\.\d+ times as fast.*You said 2/,
-    moves: [slide("devices", 6), choice("every", "800"), slide("workers", -2)],
+    told: /1\.43 times as fast.*You said 2/,
+    moves: [choice("devices", "2,048"), choice("every", "800"), slide("workers", -3)],
     reflection: "pole",
-    answers: { "The longest pole": "GPUs", "“GPUs” doubled": "much faster" },
+    answers: { "The longest pole": "GPUs", "“GPUs” doubled": "somewhat" },
   },
   "mobile 2": {
     page: "missions/mobile-race/",
