@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import wall_score
+from docs.acts.missions import mobile, wall_score
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from explorable.live.build.description import describe
+from ironlaw import link
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
 from tests.docs.missions import BY_NAME, NAMES, searched, trials_of, wall_act, walled
 
@@ -141,6 +142,18 @@ def test_what_becomes_of_the_loss_is_no_cell_of_the_numbers_and_the_limits_say_w
     *_, last = tables["scaling"]["columns"]
     assert last["label"] == "Memory, network"
     assert {row[last["key"]] for row in tables["scaling"]["rows"]} <= {"kept", "over"}
+
+
+def test_all_pairs_of_glasses_share_a_radio_and_their_averages_come_back() -> None:
+    """One direction was counted, whatever their number."""
+    wall = BY_NAME["mobile"].wall
+    setting: Any = {**FOUND["mobile"]["wall"].setting, "devices": 2}
+    two, eight = (wall.plan({**setting, "devices": pairs}) for pairs in (2, 8))
+    sent = 2 * mobile.ADAPTERS
+    assert two.step["network"] == pytest.approx(2 * 2 * (sent / (0.05 * link("wifi-6").achievable) + 2e-3))
+    assert eight.step["network"] == pytest.approx(4 * two.step["network"])
+    assert eight.step["compute"] == two.step["compute"]
+    assert {one["devices"] for one in searched()["mobile"]["wall"][1]} == {2}
 
 
 def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:

@@ -86,7 +86,7 @@ FOUND: dict[str, dict[str, Found]] = {
             288,
         ),
         "wall": Found(
-            47.7201947,
+            47.3769738,
             {
                 "devices": 2,
                 "scope": "adapters",
@@ -99,7 +99,7 @@ FOUND: dict[str, dict[str, Found]] = {
                 "clip": True,
                 "rate": "linear",
             },
-            10,
+            6,
             7680,
         ),
     },

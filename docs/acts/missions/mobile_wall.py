@@ -19,22 +19,22 @@ WORK = Work(efficiency=0.8, half=8)
 
 
 def plan(setting: Setting) -> Plan:
-    """Glasses send what learns to the phone, which averages."""
-    scope, half = str(setting["scope"]), setting["precision"] == "fp16"
+    """Every pair of glasses sends what learns to the phone and gets the average back, in turn on one radio."""
+    scope, half, pairs = str(setting["scope"]), setting["precision"] == "fp16", int(setting["devices"])
     radio = str(setting["link"])
-    size = (2 if half else 4) * LEARNER.scopes[scope].trained
+    sent = 2.0 * pairs * (2 if half else 4) * LEARNER.scopes[scope].trained
     rate = LINKS[radio].achievable * LEFT[radio]
     return small_plan(
         LEARNER,
         WORK,
-        Exchange(size, rate, LINKS[radio].latency),
+        Exchange(sent, rate, 2 * pairs * LINKS[radio].latency),
         guard(setting, half=half),
         Update(
             scope=scope,
             precision="mixed" if half else "fp32",
             batch=int(setting["batch"]),
             accumulate=int(setting["accumulate"]),
-            devices=int(setting["devices"]),
+            devices=pairs,
             checkpointing=bool(setting["checkpointing"]),
         ),
     )
@@ -79,10 +79,10 @@ WALL = Wall(
     updates=64,
     loss=0.009,
     outliers=(Outlier(50_000.0, 0.1),),
-    lesson="What is sent is what learns: adapters are fifty times smaller than two blocks, and the radio is quiet, so "
-    "that few frames make an update, and there are many updates. Adapters keep the activations of every block. "
-    "Checkpointing computes most of the forward pass again, for adapters a third of their work, and makes room for a "
-    "batch that keeps the GPU at work: that is worth it.",
+    lesson="What learns is sent, there and back for every pair: adapters are fifty times smaller than two blocks, and "
+    "the radio is quiet, so that few frames make an update, and there are many updates. Adapters keep the activations "
+    "of every block. Checkpointing computes most of the forward pass again, for adapters a third of their work, and "
+    "makes room for a batch that keeps the GPU at work: that is worth it.",
     sources="Wi-Fi and Bluetooth are their standards'; the glasses' rates are a phone's at one watt; efficiency and "
     "Wi-Fi's latency are assumed. The loss is a toy, the noisy quadratic model.",
 )
