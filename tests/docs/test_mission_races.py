@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import cloud_race
+from docs.acts.missions import cloud_race, edge, mobile, mobile_race
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
+from docs.acts.missions.small import traffic
 from explorable.live.build.description import describe
 from ironlaw import estimate, setup
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, public_text, state_of, view_box
@@ -68,8 +69,51 @@ def test_where_a_race_is_won_the_words_name_the_longest_pole_of_the_picture(name
         assert "longest pole" not in race.lesson, "it is told of every setting that wins"
 
 
+def test_weights_move_as_often_as_training_moves_them_and_frozen_ones_once() -> None:
+    """All were moved three times, and the bus was called the longest pole where the GPU was."""
+    everything, learns, head = mobile.VIT.parameters, 2 * mobile.VIT.block_parameters, mobile.VIT.head_parameters
+    kept = 2 * mobile.VIT.block_kept
+    # Read in both passes; gradient, weight and Adam's two vectors are written and read. FP16 keeps an FP32 copy.
+    fp32 = 4 * (everything + learns + head + (2 + 2 + 4) * learns)
+    fp16 = 2 * (everything + learns + head + 2 * learns + learns) + 4 * (2 + 4) * learns
+    for numbers, moved in (("fp32", fp32), ("fp16", fp16)):
+        for batch in (1, 2):
+            setting = {**start_of(mobile_race.RACE.levers), "numbers": numbers, "batch": batch}
+            stages = mobile_race.stages(setting)
+            each = moved / batch + 2 * (4 if numbers == "fp32" else 2) * kept
+            free = 12.8e9 - 60 * 2 * 1920 * 1080 * 4 * mobile_race.PASSES
+            assert stages.rate / stages.busy["bus"] == pytest.approx(free / each), setting
+    assert fp32 - 4 * (everything - learns + head) == 4 * 10 * learns, "ten times, says the lesson"
+    adapters = mobile.LEARNER.scopes["adapters"]
+    whole = traffic(mobile.LEARNER, adapters, "sgd", "fp32", 0)
+    # Gradients pass through the frozen weights, so backward reads them.
+    assert whole == 4.0 * (2 * everything + 6 * adapters.trained)
+
+
+def test_a_chip_has_one_share_of_its_peak_in_its_race_and_on_its_wall() -> None:
+    """The race of the glasses had the whole peak with half of the cores, eleven times what the wall had."""
+    race, wall = BY_NAME["mobile"].race, BY_NAME["mobile"].wall
+    for batch in (1, 2):
+        stages = race.stages({**start_of(race.levers), "devices": 4, "batch": batch})
+        plan = wall.plan({**start_of(wall.levers), "scope": "last", "batch": batch, "accumulate": 1})
+        assert stages.rate / stages.busy["compute"] == pytest.approx(batch / plan.step["compute"])
+    best = dict(FOUND["mobile"]["race"].setting)
+    assert race.stages(best).cost < mobile.GLASSES.tdp == 1
+    audit = BY_NAME["mobile"].audit
+    peak = audit.account(FOUND["mobile"]["audit"].setting).rate
+    one, two = (peak * mobile.WORK.reached(batch) for batch in (1, 2))
+    assert one < peak / 2 < two, "training reaches half, says part 1"
+    assert race.target == audit.target / 2
+    race, wall = BY_NAME["edge"].race, BY_NAME["edge"].wall
+    stages = race.stages(start_of(race.levers))
+    plan = wall.plan({**start_of(wall.levers), "batch": 64, "accumulate": 1})
+    assert stages.rate / stages.busy["compute"] == pytest.approx(64 / plan.step["compute"])
+    assert edge.WORK.reached(64) == pytest.approx(0.5, abs=0.02), "half the peak, says the race"
+
+
 def test_the_lesson_of_the_glasses_is_what_their_bench_shows() -> None:
     race = BY_NAME["mobile"].race
+    assert 0.9 * mobile.GLASSES.bandwidth < mobile_race.DISPLAY, "the display takes most of the bus"
     at: dict[str, Any] = {**start_of(race.levers), "augmentation": "light"}
     more = {devices: race.stages({**at, "devices": devices}).rate for devices in (2, 3)}
     assert more[3] == more[2], "it waits for the same memory"

@@ -6,13 +6,15 @@ from ironlaw import GB, accelerator
 from ironlaw.networks import resnet50
 
 from .facts import Account, Ask, Audit, Lever, Setting, switch
-from .small import Network, Scope, account
+from .small import Network, Scope, Work, account
 
 ORIN = accelerator("orin")
 IMAGE = 640
 NET = resnet50(IMAGE, 1000)
 DRIVING = 24 * GB
 """Memory that the driving software keeps, also at night: the mission's."""
+WORK = Work(efficiency=0.55, half=8)
+"""Share of Orin's peak that convolutions reach, and the batch that reaches half of it: assumptions."""
 KEPT = 2.0 * NET.convolution_outputs
 RANGE = (
     "In pure FP16 the gradients are FP16 too, and most of this network's lie below its smallest number: they become "

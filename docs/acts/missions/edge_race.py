@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironlaw import link
 from ironlaw.hardware import storage
 
-from .edge import IMAGE, NET, ORIN
+from .edge import IMAGE, NET, ORIN, WORK
 from .facts import Dial, Lever, Race, Setting, Stages
 
 CORES = 12
@@ -22,12 +22,10 @@ STORED = {
 """Pixels to decode and bytes to read, by the way images are stored. A quarter of a byte per pixel of JPEG."""
 AUGMENT = {"none": 0.0, "light": 0.004, "weather": 0.02}
 """Seconds of a core for an image: an assumption."""
-SHARE = 0.5
-"""Of the roofline's rate that training reaches on Orin. Nobody has published one: an assumption."""
-GPU_RATE = SHARE * ORIN.peak("fp16") / NET.training_flops
 DISK = storage("nvme-3")
 BETWEEN = link("ethernet-10")
 BATCH = 64
+GPU_RATE = WORK.reached(BATCH) * ORIN.peak("fp16") / NET.training_flops
 CORE_WATTS = 2.0
 """An assumption."""
 NIGHT_IMAGES, NIGHT_SECONDS = 2_300_000, 7 * 3600
@@ -90,6 +88,7 @@ RACE = Race(
     worth=("images per joule", 1.0),
     lesson="The cores decoded five times the pixels that the network sees: those of a camera's JPEG. Storing images as "
     "small as they are used ends that, and then the GPU never waits.",
-    sources="Cores and disk are counted from published rates on other processors; half the roofline is assumed of "
-    "Orin's GPU, because nobody has published its training. An augmentation's seconds and a core's watts are assumed.",
+    sources="Cores and disk are counted from published rates on other processors; of Orin's GPU half the peak is "
+    "assumed, as in part 3, because nobody has published its training. An augmentation's seconds and a core's watts "
+    "are assumed.",
 )

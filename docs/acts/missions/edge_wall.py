@@ -6,14 +6,12 @@ from explorable import live
 from ironlaw import link
 from ironlaw.training.noisy_quadratic import Outlier
 
-from .edge import LEARNER, NET, ORIN
+from .edge import LEARNER, NET, ORIN, WORK
 from .facts import Guess, Lever, Plan, Setting, Wall
 from .wall_levers import CHECKPOINTING, CLIP, RATE, SCALING, guard
-from .wall_small import Exchange, Update, Work, small_plan
+from .wall_small import Exchange, Update, small_plan
 
 UPLINK = link("lte-uplink")
-WORK = Work(efficiency=0.55, half=8)
-"""Share of Orin's peak that convolutions reach, and the batch that reaches half of it: assumptions."""
 
 
 def plan(setting: Setting) -> Plan:

@@ -6,13 +6,15 @@ from ironlaw import accelerator
 from ironlaw.networks import rnnoise
 
 from .facts import Account, Ask, Audit, Lever, Setting
-from .small import Network, Scope, account
+from .small import Network, Scope, Work, account
 
 KIB = 1024
 CHIP = accelerator("microcontroller")
 NET = rnnoise()
 RUNNING = 64 * KIB
 """SRAM that the running product keeps for sound and radio: the mission's."""
+WORK = Work(efficiency=0.8, half=0)
+"""A core has no lanes to fill: a batch does not help it. The share of the peak is an assumption."""
 LAYERS = {layer.name: layer for layer in NET.layers}
 FRAMES = 100
 """Frames of 10 ms in the second of sound that one sample is, where nothing else is said."""

@@ -8,17 +8,15 @@ from explorable import live
 from ironlaw import link
 
 from .facts import Guess, Lever, Plan, Setting, Wall
-from .tiny import network
+from .tiny import WORK, network
 from .tiny_race import FLASH
 from .wall_levers import CLIP, RATE, guard
-from .wall_small import Exchange, Update, Work, small_plan
+from .wall_small import Exchange, Update, small_plan
 
 RADIO = link("bluetooth-le-2m")
 LEFT = 0.05
 """Share of the radio that sound leaves: the mission's."""
 NET = network(100)
-WORK = Work(efficiency=0.8, half=0)
-"""A core has no lanes to fill: a batch does not help it. The share is an assumption."""
 NORM = 0.15
 """Norm at which clipping begins here: that of a quiet room."""
 SIZES = {"fp32": 4, "int8": 1}

@@ -8,7 +8,7 @@ from ironlaw import accelerator
 from ironlaw.training.noisy_quadratic import Guard
 
 from .facts import Plan
-from .small import Network, account
+from .small import Network, Work, account
 
 
 @dataclass(frozen=True)
@@ -26,19 +26,6 @@ class Exchange:
     rate: float
     latency: float
     fixed: float = 0.0
-
-
-@dataclass(frozen=True)
-class Work:
-    """How a device computes.
-
-    Attributes:
-        efficiency: Share of the peak that a large batch reaches: an assumption of the track.
-        half: Batch at which half of that is reached; 0 where the batch does not matter.
-    """
-
-    efficiency: float
-    half: float
 
 
 @dataclass(frozen=True)
@@ -71,9 +58,8 @@ def small_plan(
     converted = 1.5 if precision != "fp32" and short is None else 1.0
     peak = chip.peak("fp32" if precision == "fp32" else short or "fp32")
     flops = part.flops * batch * accumulate
-    reached = work.efficiency * batch / (batch + work.half)
     again = part.checkpointed().flops / part.flops if checkpointing else 1.0
-    compute = flops * converted * again / (peak * reached)
+    compute = flops * converted * again / (peak * work.reached(batch))
     network = exchange.bytes / exchange.rate + exchange.latency
     total = compute + network + exchange.fixed
     best = max(chip.peak("fp32"), chip.peak(short) if short else 0.0)

@@ -52,10 +52,10 @@ const PLAYS = {
   "mobile 2": {
     page: "missions/mobile-race/",
     says: "1.5",
-    told: /1\.28 times as fast.*You said 1\.5/,
-    moves: [slide("workers", -1), slide("devices", 1), choice("augmentation", "Brightness"), choice("numbers", "FP16")],
+    told: /1\.20 times as fast.*You said 1\.5/,
+    moves: [slide("devices", 1), choice("numbers", "FP16"), choice("batch", "2")],
     reflection: "pole",
-    answers: { "The longest pole": "GPU", "“GPU cores” doubled": "hardly faster" },
+    answers: { "The longest pole": "GPU", "“GPU cores” doubled": "somewhat" },
   },
   "tiny 2": {
     page: "missions/tiny-race/",
@@ -103,7 +103,7 @@ const PLAYS = {
       choice("devices", "2"),
       choice("accumulate", "4"),
       choice("precision", "FP16"),
-      choice("link", "Wi-Fi, a tenth"),
+      choice("link", "Wi-Fi, a twentieth"),
       lever("Gradient checkpointing"),
       lever("Gradient clipping"),
     ],
