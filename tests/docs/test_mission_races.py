@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import cloud_race, edge, mobile, mobile_race
+from docs.acts.missions import cloud_race, edge, mobile, mobile_race, tiny_race
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.small import traffic
@@ -109,6 +109,22 @@ def test_a_chip_has_one_share_of_its_peak_in_its_race_and_on_its_wall() -> None:
     plan = wall.plan({**start_of(wall.levers), "batch": 64, "accumulate": 1})
     assert stages.rate / stages.busy["compute"] == pytest.approx(64 / plan.step["compute"])
     assert edge.WORK.reached(64) == pytest.approx(0.5, abs=0.02), "half the peak, says the race"
+
+
+def test_two_ears_have_one_radio_and_one_core_in_their_race_and_on_their_wall() -> None:
+    """The race exchanged over all of Bluetooth, of which the wall has a twentieth; its core had the whole peak."""
+    race, wall = BY_NAME["tiny"].race, BY_NAME["tiny"].wall
+    plan = wall.plan({**start_of(wall.levers), "scope": "gains", "batch": 1, "accumulate": 1, "payload": "fp32"})
+    # A window is half a second in the race, and a second on the wall.
+    one, two = (race.stages({**start_of(race.levers), "devices": ears}) for ears in (1, 2))
+    awake = [ears * tiny_race.AWAKE / stages.rate for ears, stages in ((1, one), (2, two))]
+    assert one.busy["compute"] * awake[0] == pytest.approx(plan.step["compute"] / 2)
+    assert one.busy["bus"] * awake[0] == pytest.approx(plan.step["writing"])
+    assert two.busy["bus"] * awake[1] == pytest.approx(plan.step["writing"] + plan.step["network"])
+    best = dict(FOUND["tiny"]["race"].setting)
+    alone, both = (race.stages({**best, "devices": ears}) for ears in (1, 2))
+    assert both.rate / alone.rate == pytest.approx(1.25, abs=0.03), "a quarter more windows, says the lesson"
+    assert both.cost == 2 * alone.cost
 
 
 def test_the_lesson_of_the_glasses_is_what_their_bench_shows() -> None:

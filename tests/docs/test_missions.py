@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import cloud_race, cloud_wall, edge_wall, mobile_wall, tiny, tiny_race, tiny_wall
+from docs.acts.missions import cloud_race, cloud_wall, edge_wall, mobile_wall, tiny, tiny_race
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from ironlaw import accelerator
@@ -57,7 +57,7 @@ def test_the_picture_of_the_devices_has_every_track() -> None:
     path = DEFENSE.parents[1] / "chapter" / "figures" / "mission_devices.py"
     picture = runpy.run_path(str(path))
     assert list(picture["DEVICES"]) == [track.title for track in TRACKS]
-    links = (cloud_wall.NETWORK, edge_wall.UPLINK.name, mobile_wall.LINKS["bluetooth"].name, tiny_wall.RADIO.name)
+    links = (cloud_wall.NETWORK, edge_wall.UPLINK.name, mobile_wall.LINKS["bluetooth"].name, tiny.RADIO.name)
     assert tuple(link for _, link in picture["DEVICES"].values())[: len(links)] == links
     said = picture["draw"]().alternative
     assert all(said.count(track.title) == 3 for track in TRACKS)

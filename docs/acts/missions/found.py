@@ -111,9 +111,9 @@ FOUND: dict[str, dict[str, Found]] = {
             288,
         ),
         "race": Found(
-            0.228383681,
-            {"workers": 2, "devices": 2, "augmentation": "noise", "windows": 8},
-            6,
+            0.196700644,
+            {"workers": 2, "devices": 1, "augmentation": "noise", "windows": 8},
+            12,
             144,
         ),
         "wall": Found(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironlaw import accelerator
+from ironlaw import accelerator, link
 from ironlaw.networks import rnnoise
 
 from .facts import Account, Ask, Audit, Lever, Setting
@@ -15,6 +15,9 @@ RUNNING = 64 * KIB
 """SRAM that the running product keeps for sound and radio: the mission's."""
 WORK = Work(efficiency=0.8, half=0)
 """A core has no lanes to fill: a batch does not help it. The share of the peak is an assumption."""
+RADIO = link("bluetooth-le-2m")
+RADIO_RATE = 0.05 * RADIO.achievable
+"""Bytes a second that sound leaves of the radio, a twentieth: the mission's."""
 LAYERS = {layer.name: layer for layer in NET.layers}
 FRAMES = 100
 """Frames of 10 ms in the second of sound that one sample is, where nothing else is said."""

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from explorable import live
-from ironlaw import link
 
 from .facts import Guess, Lever, Plan, Setting, Wall
-from .tiny import WORK, network
+from .tiny import RADIO, RADIO_RATE, WORK, network
 from .tiny_race import FLASH
 from .wall_levers import CLIP, RATE, guard
 from .wall_small import Exchange, Update, small_plan
 
-RADIO = link("bluetooth-le-2m")
-LEFT = 0.05
-"""Share of the radio that sound leaves: the mission's."""
 NET = network(100)
 NORM = 0.15
 """Norm at which clipping begins here: that of a quiet room."""
@@ -30,7 +26,7 @@ def plan(setting: Setting) -> Plan:
     return small_plan(
         NET,
         WORK,
-        Exchange(sent, RADIO.achievable * LEFT, 2 * RADIO.latency, written),
+        Exchange(sent, RADIO_RATE, 2 * RADIO.latency, written),
         guard(setting, half=False, norm=NORM),
         Update(
             scope=scope,
@@ -43,7 +39,8 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="Two ears learn together over the radio that carries the sound. The core waits while flash is written.",
+    situation="Two ears learn together over a twentieth of their radio, which carries the sound. The core waits while "
+    "flash is written.",
     message='"60 % MFU, the radio under a quarter, or the charge ends."',
     levers=(
         Lever("scope", "What learns", {"gains": "Output layer", "last": "Last recurrent layer"}, "gains"),

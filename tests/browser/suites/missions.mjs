@@ -60,10 +60,10 @@ const PLAYS = {
   "tiny 2": {
     page: "missions/tiny-race/",
     says: "1",
-    told: /1\.\d+ times as fast.*You said 1/,
-    moves: [slide("workers", 1), slide("devices", 1), choice("augmentation", "Noise"), choice("windows", "8")],
+    told: /1\.53 times as fast.*You said 1/,
+    moves: [slide("workers", 1), choice("augmentation", "Noise"), choice("windows", "8")],
     reflection: "pole",
-    answers: { "The longest pole": "Core", "“Ears that learn” doubled": "twice as fast" },
+    answers: { "The longest pole": "Core", "“Ears that learn” doubled": "somewhat" },
   },
   "edge 3": {
     page: "missions/edge-wall/",
