@@ -112,10 +112,11 @@ class Accounting:
 
 @dataclass(frozen=True)
 class Units:
-    """What a book counts in, besides bytes, time, money, mass and energy.
+    """What a book counts in, besides bytes, money and the units of the SI.
 
     Attributes:
-        defined: Units, a line each, in the language of `units.txt`: `guest = [guest]` has a dimension of its own.
+        defined: Units, a line each, in the language of `units.txt`: `guest = [guest] = gst` has a dimension of its
+            own, and a symbol. A page that says `| guest` prints the plural, one that says `| gst` the symbol alone.
         offered: What is offered besides when a unit is not known.
         typed: A regular expression of words that show, as units do, that an author typed the number before them.
         names: A regular expression of what ends with a number and is a name: such a number is not typed.

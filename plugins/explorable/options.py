@@ -39,7 +39,7 @@ class Numbers:
     records: the folder of the records, relative to the book's folder.
     schema: their JSON Schema.
     command: what measures them; `{suite}` and `{case}` stand for what is asked.
-    units: further units, a line each: `guest = [guest]`, `dozen = 12 * guest`.
+    units: further units, a line each: `guest = [guest]`, `dozen = 12 * guest`, with a symbol `dozen = 12 * guest = dz`.
     """
 
     vocabulary: str = ""

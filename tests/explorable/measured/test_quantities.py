@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ironlaw.core.units
+from explorable.book import Book, Units
 from explorable.measured.errors import MeasuredError
+from explorable.measured.values import quantities
 from explorable.measured.values.quantities import (
     convert,
     format_number,
@@ -21,6 +23,7 @@ from explorable.measured.values.quantities import (
     parse_unit,
     quantity,
     show,
+    wrong_definition,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,7 +59,7 @@ def test_a_value_is_never_shown_in_another_dimension(one: int, other: int, value
 
 
 @given(count=st.integers(min_value=0, max_value=10**15))
-def test_a_count_of_bytes_is_exact_in_bytes(count: int) -> None:
+def test_a_guestof_bytes_is_exact_in_bytes(count: int) -> None:
     assert shown(count, "B", "B d") == f"{count}\u00a0B"
     assert shown(count, "1", "count") == f"{count:,}"
 
@@ -87,6 +90,13 @@ def test_adam_state_of_gpt2_xl_reads_12_46_gb_and_11_6_gib() -> None:
         (-3.25, "s", "s .2f", "−3.25\u00a0s"),
         (0, "B", "GB .3g", "0\u00a0GB"),
         (-0.004, "s", "s +.1f", "0.0\u00a0s"),
+        (40, "m**3/s", "m**3/s .1f", "40.0\u00a0m³/s"),
+        (40, "m^3/s", "L/s d", "40000\u00a0L/s"),
+        (2, "1/m**2", "m**-2 d", "2\u00a0m⁻²"),
+        (45, "deg", "deg d", "45°"),
+        (3e-6, "m", "um d", "3\u00a0µm"),
+        (300, "K", "degC .2f", "26.85\u00a0°C"),
+        (2, "kN*m", "kJ d", "2\u00a0kJ"),
     ],
 )
 def test_a_number_is_shown_in_its_format(value: float, unit: str, form: str, text: str) -> None:
@@ -105,7 +115,8 @@ def test_the_default_format_keeps_four_significant_digits(value: float) -> None:
     [
         ("", "the unit is missing"),
         ("gb .2f", "perhaps 'GB' is meant"),
-        ("furlong", "unknown unit 'furlong'"),
+        ("furlong", "unknown unit 'furlong'; define it .* 'dozen = 12 \\* guest = dz'"),
+        ("m**3*furlong**2/s", r"unknown unit 'furlong' in 'm\*\*3\*furlong\*\*2/s'"),
         ("GB 2f", "unknown number format '2f'"),
         ("GB .2e", "unknown number format '.2e'"),
     ],
@@ -121,10 +132,44 @@ def test_what_is_not_a_number_is_not_shown(value: float) -> None:
         shown(value, "1", "1 .2f")
 
 
+def test_a_number_without_a_unit_says_where_one_is_written() -> None:
+    with pytest.raises(MeasuredError, match=r"a pure number.* say its unit .* -> Annotated\[float, 'm\*\*3/s'\]"):
+        shown(40, "1", "m**3/s .1f")
+
+
 def test_every_unit_that_is_offered_is_known() -> None:
     assert {"GB", "TFLOP/s"} <= {*offered()}
     for unit in offered():
         parse_unit(unit)
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        "m mm cm km m**2 ha m**3 L mL l metre litre g mg kg t s min h d week year Hz m/s km/h m**3/s N Pa hPa bar J eV",
+        "W kWh A C V ohm kΩ F S T H mol mol/L K degC celsius cd lm lx rad deg Bq Gy Sv % ppm µm m³/s",
+    ],
+)
+def test_the_units_of_every_field_are_known(units: str) -> None:
+    for unit in units.split():
+        parse_unit(unit)
+
+
+def test_a_books_word_has_a_plural_and_its_symbol_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = Units("dozen = 12 * guest = dz\nguest = [guest]\nfoot = 0.3048 * m = ft\nwr = [weir]")
+    assert not wrong_definition(units)
+    monkeypatch.setattr(quantities, "current", lambda: Book(units=units))
+    assert shown(2, "dozen", "dozen d") == "2\u00a0dozens"
+    assert shown(2, "dozen", "dz d") == "2\u00a0dz"
+    assert shown(3.048, "m", "ft .1f") == "10.0\u00a0ft"
+    assert shown(2, "wr/s", "wr/s d") == "2\u00a0wr/s"
+
+
+@pytest.mark.parametrize(
+    "line", ["metre = [length]", "meter = [length] = m", "gast = [gast] = g", "mile = 1.6 * km = km"]
+)
+def test_no_unit_of_every_book_is_defined_again(line: str) -> None:
+    assert "already; leave the line out, or choose another name" in wrong_definition(Units(line))
 
 
 def test_every_unit_of_the_engine_is_known() -> None:

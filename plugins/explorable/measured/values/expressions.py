@@ -21,7 +21,7 @@ from typing import Any
 import pint
 
 from explorable.measured.errors import MeasuredError
-from explorable.measured.values.quantities import describe_unit, quantity, registry, unit_symbol
+from explorable.measured.values.quantities import describe_unit, powers, quantity, registry, unit_symbol
 from explorable.shared.errors import nearest
 
 MOST_BITS = 20_000
@@ -113,7 +113,7 @@ class Outcome:
     def exact(self) -> str:
         """The number with all its digits and the engine's unit."""
         text = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:,.10g}"
-        return text if self.unit == "1" else f"{text} {self.unit}"
+        return text if self.unit == "1" else f"{text} {powers(self.unit)}"
 
 
 def annotated_unit(hint: Any) -> str | None:

@@ -18,7 +18,8 @@ from explorable.shared.errors import nearest
 COMMON_UNITS = (
     *("B", "kB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "GB/s", "TB/s"),
     *("s", "ms", "us", "min", "hour", "day", "year", "MHz", "GHz"),
-    *("USD", "USD/hour", "W", "kW", "J", "kWh", "MWh", "kg", "t", "degC"),
+    *("m", "mm", "km", "m**2", "m/s", "m**3/s", "L", "g", "kg", "t", "N", "Pa", "mol", "A", "V", "K", "degC"),
+    *("USD", "USD/hour", "W", "kW", "J", "kWh", "MWh"),
     *("1", "count", "%", "x"),
 )
 """What is offered when a unit is not known, besides those of the book. Any that can be built is allowed."""
@@ -31,8 +32,12 @@ _PURE = {"count": "1", "x": "1"}
 """Ways to write a pure number that are not units."""
 _SUFFIX = {"count": "", "1": "", "x": "×", "1/s": "/s"}
 _SPEC = re.compile(r"(?P<sign>\+?)(?P<comma>,?)(?:\.(?P<digits>\d{1,2}))?(?P<kind>[fgd])")
+_LONGEST_SYMBOL = 2
 _LONGEST = 60
 """Characters of a wrong unit that a message quotes."""
+_PRINTED = {"us": "µs", "um": "µm", "ug": "µg", "degC": "°C", "celsius": "°C", "deg": "°"}
+"""Factors that are printed otherwise than they are written."""
+_POWER = re.compile(r"(?:\*\*|\^)(-?\d+)")
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -47,13 +52,17 @@ def _registry(defined: tuple[str, ...]) -> pint.UnitRegistry[Any]:
     return pint.UnitRegistry([*lines, *defined])
 
 
+_DEFINE = "allowed: a line as 'guest = [guest]' or 'dozen = 12 * guest', with a symbol 'dozen = 12 * guest = dz'"
+
+
 def wrong_definition(units: Units) -> str:
     """What is wrong with the units that a book defines; "" if nothing is."""
     for line in units.lines:
-        if not (found := _DEFINITION.fullmatch(line)):
-            return f"{line[:_LONGEST]!r} defines no unit; allowed: a line as 'guest = [guest]' or 'dozen = 12 * guest'"
-        if found[1] in _registry(()):
-            return f"there is a unit '{found[1]}' already; choose another name"
+        if not _DEFINITION.fullmatch(line):
+            return f"{line[:_LONGEST]!r} defines no unit; {_DEFINE}"
+        name, _, *further = (part.strip() for part in line.split("="))
+        if taken := next((one for one in (name, *further) if _is_taken(one)), ""):
+            return f"there is a unit '{taken}' already; leave the line out, or choose another name"
     made = _registry(units.lines)
     try:
         for line in units.lines:
@@ -61,6 +70,12 @@ def wrong_definition(units: Units) -> str:
     except (pint.errors.PintError, RecursionError) as error:
         return " ".join(str(error).split())
     return ""
+
+
+def _is_taken(name: str) -> bool:
+    """Whether every book has a unit of that name. A prefix with a unit may get another sense, as ft for feet."""
+    found = _registry(()).parse_unit_name(name)
+    return name in COMMON_UNITS or any(not prefix for prefix, _, _ in found)
 
 
 def parse_unit(text: str) -> pint.Unit:
@@ -72,7 +87,18 @@ def parse_unit(text: str) -> pint.Unit:
     try:
         return registry().parse_units(_PURE.get(text, text))
     except (pint.errors.PintError, ValueError, TypeError, AttributeError) as error:
-        raise MeasuredError(f"unknown unit '{text}'", nearest(text, offered())) from error
+        raise MeasuredError(*_unknown(text)) from error
+
+
+def _unknown(text: str) -> tuple[str, str]:
+    """Which factor of a unit is not known, and the way out."""
+    factors = (re.match(_FACTOR, part.strip()) for part in re.split(r"(?<!\*)[*/](?!\*)", text))
+    names = [_POWER.sub("", found[0]) for found in factors if found]
+    name = next((one for one in names if one != "1" and one not in registry()), text)
+    meant = nearest(name, offered())
+    perhaps = f"{meant}; or " if meant.startswith("perhaps") else ""
+    define = f"{perhaps}define it among the book's units, by a line as 'guest = [guest]' or 'dozen = 12 * guest = dz'"
+    return f"unknown unit '{name}'" + (f" in '{text}'" if name != text else ""), define
 
 
 def offered() -> tuple[str, ...]:
@@ -93,7 +119,9 @@ def convert(value: pint.Quantity[Any], unit: str) -> float:
     try:
         return float(value.to(target).magnitude)
     except pint.DimensionalityError as error:
-        raise MeasuredError(f"the value is in {describe_unit(value)}, which cannot be shown in '{unit}'") from error
+        what = f"the value is in {describe_unit(value)}, which cannot be shown in '{unit}'"
+        fix = f"say its unit where it comes from, as in -> Annotated[float, '{unit}']" if value.unitless else ""
+        raise MeasuredError(what, fix) from error
 
 
 def describe_unit(value: pint.Quantity[Any]) -> str:
@@ -130,8 +158,8 @@ class Shown:
 
 
 def glue(text: str, unit: str) -> str:
-    """A number and its printed unit with a space that does not break between them; `×` and `/s` need none."""
-    return text + unit if unit in ("", "×", "/s") else f"{text}\u00a0{unit}"
+    """A number and its printed unit with a space that does not break between them; `×`, `°` and `/s` need none."""
+    return text + unit if unit in ("", "×", "°", "/s") else f"{text}\u00a0{unit}"
 
 
 def parse_format(text: str) -> Format:
@@ -157,9 +185,21 @@ def unit_text(unit: str) -> str:
     """What is printed for a unit: its symbol, with what is counted in the plural and nothing for a pure number."""
     if unit in _SUFFIX:
         return _SUFFIX[unit]
-    counted = ("day", "hour", "year", *(line.split()[0] for line in current().units.lines))
-    plural = re.sub(r"\bus\b", "µs", re.sub(rf"^({'|'.join(counted)})\b", r"\1s", unit))
-    return plural.replace("**", "^").replace("*", "·").replace("degC", "°C")
+    first = re.split(r"\W", unit, maxsplit=1)[0]
+    plural = "s" if first in ("day", "hour", "year") or _is_counted(first) else ""
+    text = re.sub(r"[^\W\d]+", lambda found: _PRINTED.get(found[0], found[0]), first + plural + unit[len(first) :])
+    return powers(text).replace("*", "·")
+
+
+def powers(unit: str) -> str:
+    """A unit with its powers as small figures: m³/s."""
+    return _POWER.sub(lambda found: found[1].translate(_SUPERSCRIPT), unit)
+
+
+def _is_counted(name: str) -> bool:
+    """Whether a name is a word of the book's own, which has a plural; a symbol has none, as metres are m, not ms."""
+    words = {line.split()[0] for line in current().units.lines}
+    return name in words and len(name) > _LONGEST_SYMBOL and f"{name}s" not in _registry(())
 
 
 def format_number(value: float, spec: str) -> str:
