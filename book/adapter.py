@@ -13,6 +13,7 @@ from book import cards, search_order, story
 from book.accounting import ACCOUNTINGS
 from book.commands import command
 from book.notebook_wheel import WHEEL
+from book.pace import off
 from book.theme import app, social
 from book.units import UNITS
 from explorable.book import Apart, Book, Survey
@@ -76,6 +77,7 @@ BOOK = Book(
     waiting="Waiting for a GPU",
     accountings=ACCOUNTINGS,
     survey=Survey(utilization_at, population),
+    difference=off,
     # What an engine predicts for every batch of a card, and 222 answers of the planner: both take long.
     blocks={"fit": Apart("book.fit.block", (RESULTS,)), "plans": Apart("book.plans.block")},
     extensions=(AccuracyExtension(),),

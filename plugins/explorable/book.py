@@ -22,6 +22,8 @@ from explorable.shared import typed
 from explorable.shared.errors import UnbuildableError, in_a_line
 
 if TYPE_CHECKING:
+    from pint import Quantity
+
     from explorable.manifest import Manifest
     from explorable.measured.ceilings.card import Card
 
@@ -197,6 +199,8 @@ class Book:
         waiting: The heading of the sections whose tables have no record yet.
         accountings: By name, what claims may be checked by.
         survey: What published results reach, for claims about most of them; None without a survey.
+        difference: How far what the library says is from a published number, in the book's words: what it says, and how
+            many times the published number that is. By default "2 % less".
         blocks: Blocks of the book's own, which stand among its numbers.
         extensions: Extensions to Markdown of the book's own, with their `constructs`, and by name the blocks of theirs
             that are made `apart`, if there are such.
@@ -228,6 +232,7 @@ class Book:
     waiting: str = "Not measured yet"
     accountings: Mapping[str, Accounting] = field(default_factory=dict)
     survey: Survey | None = None
+    difference: Callable[[Quantity[Any], float], str] | None = None
     blocks: Mapping[str, Block | Apart] = field(default_factory=dict)
     extensions: Sequence[Any] = ()
     cards: Callable[[], Sequence[Card]] = tuple

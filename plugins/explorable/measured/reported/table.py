@@ -6,11 +6,9 @@ Reported numbers have a mark of their own and never share a row with a record of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 from xml.etree.ElementTree import Element
 
-import pint
-
+from explorable.book import current
 from explorable.measured.errors import MeasuredError
 from explorable.measured.links import Links
 from explorable.measured.reported.data import Reported, ReportedRows
@@ -82,26 +80,20 @@ def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element
     shown, origin = show(found.quantity, row.format), f"Computed by the engine: {row.engine}"
     href = links.to_reference(found.origin)
     made = linked(shown.glued, href, class_="il-number il-computed", title=origin)
-    gap = off(found.quantity, shown.value / row.value)
+    times, said = shown.value / row.value, current().difference
+    gap = said(found.quantity, times) if said else off(times)
     return element("td", made, class_=number), element("td", gap, class_=number)
 
 
-def off(quantity: pint.Quantity[Any], times: float) -> str:
-    """By which share the engine is off; of a rate also by which the time is, so that rows can be compared.
-
-    Args:
-        quantity: What the engine says.
-        times: How many times what was reported.
-    """
-    power = float(str(quantity.dimensionality.get("[time]", 0)))
-    own, slower = _percent(times), _percent(1 / times if power < 0 else times)
-    if not power or slower.lstrip("+-−") == "0 %":
-        return own
-    said = f"{slower.lstrip('+-−')} too {'fast' if (times < 1) == (power > 0) else 'slow'}"
-    return f"{own}, so {said}" if power < 0 else said
+def off(times: float) -> str:
+    """By which share what the library says is more or less than what was reported, of which it is so many `times`."""
+    share = percent(times)
+    sign = "less" if share.startswith("−") else "more" if share.startswith("+") else ""
+    return f"{share.lstrip('+−')} {sign}".rstrip()
 
 
-def _percent(times: float) -> str:
+def percent(times: float) -> str:
+    """A change in percent, with its sign."""
     return f"{format_number(100 * (times - 1), '+.0f')} %"
 
 
