@@ -14,6 +14,7 @@ from explorable.live.build.assets import BASE, DIST, LIBRARY, PYODIDE, Release, 
 from explorable.live.build.bundle import LOCK_FILE, distribution_url
 from explorable.live.build.extension import CONSTRUCTS, ActReference, ExerciseReference, Fence, LiveExtension
 from explorable.live.build.imports import wrong_imports
+from explorable.live.build.library_imports import LibraryImports
 from explorable.live.build.measured import Evidence
 from explorable.live.build.rooms import Written
 from explorable.live.build.runner import LIVE, ActDefect, Runner
@@ -30,7 +31,7 @@ from explorable.site import Asset, Offer, Page, Part, Site
 log = logger("live")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-CONFIG = "the live plugin in mkdocs.yml"
+CONFIG = "explorable in mkdocs.yml"
 
 
 class LivePart(Part):
@@ -57,7 +58,8 @@ class LivePart(Part):
             locate.source_path(acts, root),
             Evidence(records, root),
         )
-        self._located = site.located
+        self._located, self._imports = site.located, LibraryImports(root, self._importable)
+        self._faults: set[Defect] = set()
         self._located.known |= CONSTRUCTS
         self._published: dict[str, Asset] = {}
         self._homes: dict[str, str] = {}
@@ -126,6 +128,10 @@ class LivePart(Part):
                 own = f", {current().module}" if current().module else ""
                 fix = f"A snippet may import the standard library{own} and the packages of {CONFIG}"
                 self._defect(where, f"snippet {name!r} imports {module}", fix)
+            for fault in self._imports.faults([fence.source]):
+                if fault not in self._faults:
+                    self._faults.add(fault)
+                    self._warn(fault)
         page = self._page.source
         assert self._runner is not None
         outcome = self._runner.snippet(page, name, fence.source, data.files)

@@ -102,7 +102,7 @@ MISTAKES = {
     exercise("e", solution=""): "3: exercise 'e' lacks a part. Add ```exercise part=\"solution\".",
     exercise("f", answer=SOLUTION): "32: part='answer' is unknown. allowed: hidden, hint, solution, start, tests.",
     exercise("g", tests="import torch\nassert area(2) == 4"): "14: exercise 'g' imports torch. An exercise may import "
-    "the standard library, the book's library and the packages of the live plugin.",
+    "the standard library, the book's library and the packages of explorable.",
     exercise("h", title=""): "3: exercise 'h' has no title. Write below its name, indented: title: ….",
     exercise("A b"): "3: 'A b' is no name of an exercise. Write 'a-b'.",
     exercise("i", tests="assert area(2) =="): "14: the tests of exercise 'i' are no Python",

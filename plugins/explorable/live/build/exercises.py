@@ -87,7 +87,7 @@ def _written(exercise: Exercise, fences: Sequence[Fence], importable: Collection
     """Mistakes that can be seen without running anything."""
     for fence in fences:
         for row, module in wrong_imports(fence.source, importable, library=current().module):
-            fix = "An exercise may import the standard library, the book's library and the packages of the live plugin"
+            fix = "An exercise may import the standard library, the book's library and the packages of explorable"
             yield _at(fence, row), f"exercise {exercise.name!r} imports {module}", fix
     for fence in fences[:-1]:
         try:

@@ -56,13 +56,23 @@ def wrong_imports(
         library: The book's own package.
     """
     for node in imports_in(source):
-        for module in _modules(node):
-            root = module.partition(".")[0]
-            own = module.startswith(".") and module[1:] in siblings
-            known = root == library or module == "explorable.live" or root in packages
-            standard = root in sys.stdlib_module_names and root not in NEEDS_SYSTEM
-            if not (own or known or standard):
-                yield node.lineno, module
+        yield from ((node.lineno, module) for module in unknown_to_pages(node, packages, siblings, library))
+
+
+def unknown_to_pages(
+    node: ast.Import | ast.ImportFrom,
+    packages: Collection[str] = (),
+    siblings: Collection[str] = (),
+    library: str = "",
+) -> Iterator[str]:
+    """The modules of an import that the page's Python could not follow; as `wrong_imports`."""
+    for module in _modules(node):
+        root = module.partition(".")[0]
+        own = module.startswith(".") and module[1:] in siblings
+        known = root == library or module == "explorable.live" or root in packages
+        standard = root in sys.stdlib_module_names and root not in NEEDS_SYSTEM
+        if not (own or known or standard):
+            yield module
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -45,7 +45,7 @@ class Evidence:
     """
 
     def __init__(self, folder: Path, root: Path, planned: Collection[str] | None = None) -> None:
-        self._folder, self._root = folder, root
+        self._folder, self.root = folder, root
         self._planned = tuple(plan()) if planned is None else planned
         self._records: Records | None = None
 
@@ -60,7 +60,7 @@ class Evidence:
             return ()
         if self._records is None:
             # The plugin `measured` reports what is wrong with a record; here a bad one is only left out.
-            self._records = load_records(self._folder, self._root)
+            self._records = load_records(self._folder, self.root)
         for request in asked:
             self._check(request, self._records)
         return tuple(self._reduced(record, asked) for record in self._records.records if _wanted(record, asked))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from explorable.book import current
 from explorable.live.build.chance import by_chance
 from explorable.live.build.imports import wrong_imports
+from explorable.live.build.library_imports import LibraryImports
 from explorable.live.build.measured import Evidence, EvidenceError, defect
 from explorable.live.build.rooms import CHARTS, MAIN, Written, act_modules, names_in, shared_files
 from explorable.live.runtime.program import Program
@@ -127,6 +128,7 @@ class Runner:
         self._acts = acts
         self._acts_name = acts_name
         self._evidence = evidence
+        self._imports = LibraryImports(evidence.root, None)
         book = current()
         self._library = book.module
         self._program = digest(book.plain(), fingerprint(filter(None, (*PROGRAM, book.library, book.ledger))))
@@ -230,6 +232,8 @@ class Runner:
                     f"An act may import {own}explorable.live, the standard library, modules beside it and of rooms"
                 )
                 raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
+        for fault in self._imports.faults(files.values()):
+            raise ActDefect(fault)
         charts = folder / CHARTS
         return _Sources(folder, files, self._text(files, written), names_in(charts) if charts.is_file() else None)
 
