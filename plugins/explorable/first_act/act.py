@@ -19,10 +19,12 @@ def compute(state: live.State) -> live.View:
     """Everything that is shown of a state: the rows of the chart, the number that matters, the same in words."""
     rate = float(state.controls["rate"])
     rows = [{"year": year, "worth": grown(rate, year)} for year in range(YEARS + 1)]
+    # What the reader has locked in stays on the chart.
+    said = [] if state.prediction is None else [{"year": YEARS, "worth": float(state.prediction)}]
     cells = [{"year": str(row["year"]), "worth": f"{row['worth']:.0f}"} for row in rows]
     columns = (live.Column("year", "Year", numeric=True), live.Column("worth", "Worth", "$", numeric=True))
     return live.View(
-        data={"growth": rows},
+        data={"growth": rows, "said": said},
         headline=live.Figure(f"After {YEARS} years", f"{rows[-1]['worth']:.0f}", "$"),
         summary=f"At {rate:g} % a year, 100 dollars become {rows[-1]['worth']:.0f} in {YEARS} years.",
         tables={"growth": live.Table("Worth by year", columns, cells)},

@@ -9,6 +9,9 @@ import pytest
 
 import explorable
 from explorable.live import check
+from explorable.live.runtime.acts import load
+from explorable.live.runtime.exchange import mapping
+from explorable.live.runtime.program import Program
 
 FIRST = Path(explorable.__file__).parent / "first_act"
 
@@ -24,6 +27,7 @@ def act(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     edit(
         tmp_path / "docs/acts/first/act.py", "from explorable import live", "import hydro\nfrom explorable import live"
     )
+    edit(tmp_path / "docs/acts/first/act.py", 'name="first-act"', 'name="first"')
     return tmp_path / "docs/acts/first"
 
 
@@ -31,6 +35,15 @@ def edit(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
+
+
+def test_it_is_sound_and_keeps_the_prediction_on_the_chart(act: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check.main([str(act)]) == 0, capsys.readouterr().err
+    loaded = load("first", Program({"act.py": (act / "act.py").read_text().replace("import hydro\n", "")}))
+    state = {"context": "account", "controls": {"rate": 2}, "prediction": 380, "revealed": False}
+    view = mapping(loaded.compute(state))
+    assert mapping(view["data"])["said"] == [{"year": 20, "worth": 380}]
+    assert 'name="said"' in (act / "charts.py").read_text()
 
 
 def test_a_package_that_no_page_has_is_told_where_the_library_imports_it(
