@@ -47,8 +47,11 @@ class JsonRecords:
         except ValueError as error:
             return None, (f"not valid JSON: {error}",)
         faults = [
-            f"at {'.'.join(map(str, fault.absolute_path)) or 'its top'}: {fault.message}"
-            for checker in (_EVERY, jsonschema.Draft202012Validator(self._schema))
+            f"at {'.'.join(map(str, fault.absolute_path)) or 'its top'}: {fault.message}, {says}"
+            for checker, says in (
+                (_EVERY, "and every record of explorable has that"),
+                (jsonschema.Draft202012Validator(self._schema), f"says {self.schema_file.name}"),
+            )
             for fault in checker.iter_errors(document)
         ]
         return (None, faults) if faults else (document, ())

@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -57,7 +58,9 @@ def _read(path: Path, name: str, kind: str, schema: str) -> EntryFile:
     try:
         return _checked(path.read_text("utf-8"), name, kind, schema)
     except FileNotFoundError:
-        return EntryFile(name, "", (), (Defect(name, None, "the file is missing", f"list every {kind} there"),))
+        return EntryFile(
+            name, "", (), (Defect(name, None, "the file is missing", f"write a [[{kind}]] for each there"),)
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
@@ -141,4 +144,29 @@ def _words(error: jsonschema.ValidationError) -> tuple[str, str]:
             if asks in error.instance and key not in error.instance
         )
         return f"'{asks}' needs '{missing}'", f"write {missing} = …"
-    return error.message, ""
+    key = ".".join(map(str, list(error.absolute_path)[2:]))
+    if error.validator == "type":
+        shapes = (_SHAPES[one] for one in (rule if isinstance(rule, list) else [rule]))
+        return f"'{key}' is {_written(error.instance)}", f"write {' or '.join(shapes)}"
+    said = re.sub(r"Decimal\('([^']*)'\)", r"\1", error.message)
+    return (f"'{key}': {said}" if key else said), ""
+
+
+_SHAPES = {
+    "string": 'a text in quotes, as "…"',
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+"""What a schema asks for, in the words of TOML."""
+
+
+def _written(value: Any) -> str:
+    """A value as its file says it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, dict):
+        return f"a table with {', '.join(value) or 'nothing'}"
+    return str(value) if isinstance(value, date | time | Decimal) else json.dumps(value, ensure_ascii=False)

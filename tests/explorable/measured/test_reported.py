@@ -111,3 +111,28 @@ def test_the_books_own_rows_are_complete() -> None:
 )
 def test_a_book_without_words_of_its_own_says_more_and_less(times: float, said: str) -> None:
     assert off(times) == said
+
+
+def test_a_file_that_nothing_reads_is_a_fault(site: Site) -> None:
+    write(site)
+    (site.folder / "docs/measured/reported/floods.toml").write_text(ROW)
+    [defect] = load(site.folder / "docs/measured/reported", site.folder).defects
+    said = "docs/measured/reported/floods.toml: nothing reads it. write it into rows.toml and sources.toml beside it."
+    assert str(defect) == said
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('date = "2024-07-14"', "date = 2024-07-14"), """'date' is 2024-07-14. write a text in quotes, as "…"."""),
+        (('title = "A log"', "title = true"), """'title' is true. write a text in quotes, as "…"."""),
+        (("value = 500.5", "value = [500.5]"), "'value' is [500.5]. write a number."),
+        (("value = 500.5", "value = -0.5"), "'value': -0.5 is less than or equal to the minimum of 0"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_key_as_the_file_says_it(
+    site: Site, change: tuple[str, str], words: str
+) -> None:
+    write(site, ROW.replace(*change), SOURCE.replace(*change))
+    [defect, *_] = load(site.folder / "docs/measured/reported", site.folder).defects
+    assert words in str(defect)

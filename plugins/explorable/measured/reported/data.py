@@ -77,7 +77,10 @@ class ReportedRows:
 
 
 def load(folder: Path, root: Path) -> ReportedRows:
-    """Read `sources.toml` and `rows.toml` of a folder; what is not valid is left out and becomes defects."""
+    """Read `sources.toml` and `rows.toml` of a folder; what is not valid is left out and becomes defects.
+
+    So does any other file of TOML there, which nothing would read.
+    """
     if not folder.is_dir():
         return ReportedRows()
     files = Entries(folder, root, SCHEMA)
@@ -85,6 +88,10 @@ def load(folder: Path, root: Path) -> ReportedRows:
     sources = {entry["id"]: Source(**entry) for entry, _ in published.entries}
     rows: dict[str, Reported] = {}
     file, defects = files.read(ROWS, "reported"), files.defects
+    for other in sorted(folder.glob("*.toml")):
+        if other.name not in (ROWS, SOURCES):
+            name = file.name.replace(ROWS, other.name)
+            defects.append(Defect(name, None, "nothing reads it", f"write it into {ROWS} and {SOURCES} beside it"))
     for entry, line in file.entries:
         if entry["source"] in published.broken:
             continue  # what is wrong there is said there

@@ -189,9 +189,9 @@ def _kind(column: Filled) -> str:
 
 def _missing(options: TableOptions, suite: str, case: str) -> Element:
     """The cell of a row that is not measured, across all columns."""
-    text = f"not measured yet{_on(options)}; measure it with "
-    how = element("code", command(suite, case))
-    return element("td", text, how, class_="il-measured-table__missing", colspan=str(len(options.columns)))
+    text, told = f"not measured yet{_on(options)}", command(suite, case)
+    how = [f"{text}; measure it with ", element("code", told)] if told else [text]
+    return element("td", *how, class_="il-measured-table__missing", colspan=str(len(options.columns)))
 
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
@@ -199,13 +199,17 @@ def _not_measured(options: TableOptions, suite: str) -> Element:
     one = next(iter(options.cases)) if len(options.cases) == 1 else ""
     # The shell has no use for a name that stands for several.
     only = "" if "*" in one else one
-    how = element("details", element("summary", "how"), element("code", command(suite, only)))
-    return element("div", element("p", f"{options.caption}{_on(options)}."), how, class_=EMPTY)
+    told = command(suite, only)
+    how = [element("details", element("summary", "how"), element("code", told))] if told else []
+    return element("div", element("p", f"{options.caption}{_on(options)}."), *how, class_=EMPTY)
 
 
-def _repeat(lines: Sequence[Row], suite: str) -> Element:
-    """How to measure every row of a table again."""
-    commands = dict.fromkeys(f"{command(suite, row.case)} --again" for row in lines if row.line is not None)
+def _repeat(lines: Sequence[Row], suite: str) -> Element | str:
+    """How to measure every row of a table again; "" in a book that does not say what measures."""
+    told = (command(suite, row.case) for row in lines if row.line is not None)
+    commands = dict.fromkeys(f"{one} --again" for one in told if one)
+    if not commands:
+        return ""
     return element(
         "details",
         element("summary", "Measure it again"),

@@ -85,7 +85,7 @@ def listed(found: Sequence[Waiting], links: Links) -> Element:
         link = element("a", one.title, href=links.to_page(one.page))
         items.append(element("li", link, f": {'; '.join(_lowered(caption).rstrip('.') for caption in one.captions)}."))
     suites = dict.fromkeys(suite for one in found for suite in one.suites)
-    commands = element("pre", element("code", "\n".join(command(suite) for suite in suites)))
+    commands = element("pre", element("code", "\n".join(filter(None, map(command, suites)))))
     how = element("details", element("summary", "The commands that measure them"), commands)
     return element("div", element("ul", *items), how, class_="il-waiting")
 

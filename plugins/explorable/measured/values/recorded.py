@@ -186,7 +186,8 @@ class Records:
             raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'line/counters-2'")
         known = self.select(suite)
         if not known:
-            fix = nearest(suite, self.suites) if self.suites else f"measure it with '{command(suite)}'"
+            told = command(suite) or f"{suite}/<case>--<device>.json in {self.folder.name}"
+            fix = nearest(suite, self.suites) if self.suites else f"measure it with '{told}'"
             raise MeasuredError(f"no record in suite '{suite}'", fix)
         matches = [record for record in known if rest in (record.case, record.file.stem)]
         if len(matches) == 1:
