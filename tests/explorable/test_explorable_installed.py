@@ -11,15 +11,24 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from dataclasses import fields
 from importlib import import_module, metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import get_args
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import explorable
+from explorable import live
+from explorable.book import Book, Units, use
 from explorable.cli import main
+from explorable.live.runtime.contract import Control
+from explorable.measured.reported import data as reported
+from explorable.measured.values.quantities import wrong_definition
+from explorable.measured.values.recorded import Record
+from explorable.records import JsonRecords
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "plugins"
@@ -146,3 +155,34 @@ def test_a_second_act_of_the_same_name_is_refused_in_one_line(tmp_path: Path) ->
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
     shutil.rmtree(tmp_path / "first")
+
+
+def test_the_examples_of_the_readme_are_sound(tmp_path: Path) -> None:
+    """A record, its schema, and what others published, as an author copies them."""
+    record, schema = re.findall(r"^```json\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    sources, rows = re.findall(r"^```toml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    for name, text in (("records.schema.json", schema), ("sources.toml", sources), ("rows.toml", rows)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    reader = JsonRecords(tmp_path / "records.schema.json")
+    document, faults = reader.checked(record.encode(), "floods/weir--gauge-7.json")
+    assert (document is not None, faults) == (True, ())
+    use(Book(records=reader))
+    leaf = Record(PurePosixPath("floods/weir--gauge-7.json"), document or {}).number("summary.level")
+    assert (leaf.unit, leaf.n) == ("m", 12)
+    found = reported.load(tmp_path, tmp_path)
+    assert not found.defects
+    assert [row.id for row in found.rows] == ["peak-1940"]
+
+
+def test_the_readme_names_every_word_of_an_act_and_nothing_that_a_wheel_lacks() -> None:
+    named = set(re.findall(r"`(\w+)`", README.partition("## An act")[2].partition("## Measured numbers")[0]))
+    assert {one.name for one in fields(live.Act)} <= named
+    assert {kind.__name__ for kind in get_args(Control)} <= set(re.findall(r"`live\.(\w+)", README))
+    assert {"NumberQuestion", "ChoiceQuestion"} <= set(re.findall(r"`live\.(\w+)", README))
+    assert "help(explorable.live)" in README
+    assert "tests/" not in README
+    assert "generators.md" not in README
+    units = re.search(r"^ +units: \|.*?\n((?: {10}.*\n)+)", README, re.MULTILINE)
+    assert units
+    assert "= fur" in units[1]
+    assert not wrong_definition(Units(units[1]))
