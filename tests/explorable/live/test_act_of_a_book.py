@@ -52,3 +52,12 @@ def test_a_package_that_no_page_has_is_told_where_the_library_imports_it(
     (act.parents[2] / "hydro/__init__.py").write_text('"""Floods."""\nimport numpy\n')
     assert check.main([str(act)]) == 2
     assert capsys.readouterr().err.startswith("hydro/__init__.py:2: it imports numpy. In an act the library has ")
+
+
+def test_a_field_that_no_row_ever_has_is_told_where_a_data_set_is_empty_at_first(
+    act: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(act / "charts.py", 'x="year:Q", y="worth:Q")', 'x="year:Q", y="wort:Q")')
+    assert check.main([str(act)]) == 2
+    said = "docs/acts/first/charts.py:6: no row has the field 'wort'; perhaps 'worth' is meant.\n"
+    assert capsys.readouterr().err == said

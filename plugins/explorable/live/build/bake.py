@@ -2,8 +2,9 @@
 
 Runs as a child process of the build, `python -m explorable.live.build.bake`, so that an edited `charts.py` is seen
 without a restart. A request is `{"source": …, "filename": …, "charts": [names], "data": {name: rows}, "prefix": …}`,
-the answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`. `"drawn"` says by chart which
-layers and axes the act's hands and staging name, and `"parameter"` what a chart's function takes, if it takes anything.
+the answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`. `"fields"` has by data set
+the fields of its rows in all states that were tried, `"drawn"` says by chart which layers and axes the act's hands and
+staging name, and `"parameter"` what a chart's function takes, if it takes anything.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Collection, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -50,10 +52,11 @@ class ChartError(Exception):
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Draw the charts of one act."""
     filename, charts, module, name = request["filename"], dict[str, Any](), None, ""
+    data, fields = request["data"], request["fields"]
     try:
         module = _load(request["source"], filename)
         for name in request["charts"]:
-            drawn = draw(chart_of(module, name, request["parameter"]), request["data"], f"{request['prefix']}-{name}")
+            drawn = draw(chart_of(module, name, request["parameter"]), data, f"{request['prefix']}-{name}", fields)
             charts[name] = checked(name, drawn, request["drawn"].get(name, {"marks": [], "axes": []}))
         return {"ok": charts}
     except ChartError as error:
@@ -65,19 +68,24 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": {"text": text, "line": trim(error, filename, {filename}).line}}
 
 
-def draw(chart: Any, data: dict[str, list[dict[str, Any]]], prefix: str) -> dict[str, Any]:
+def draw(
+    chart: Any, data: dict[str, list[dict[str, Any]]], prefix: str, fields: Mapping[str, Collection[str]] | None = None
+) -> dict[str, Any]:
     """Compile an Altair chart to Vega and draw it with the rows of its data sets.
 
     Args:
         chart: an Altair chart over named data sets without rows: `alt.InlineData(name="…", values=[])`.
         data: rows by name of the data set.
         prefix: what makes the SVG's ids unique in the page.
+        fields: what rows may hold, by name of the data set; by default what these rows do.
 
     Returns:
         `svg`, and `spec`, the Vega specification whose data sets are empty.
     """
     lite = chart.to_dict()
-    if wrong := list(wrong_names(lite, data)):
+    if wrong := list(
+        wrong_names(lite, fields or {name: {key for row in rows for key in row} for name, rows in data.items()})
+    ):
         raise ChartError("; ".join(wrong))
     lite["background"] = lite.get("background", "transparent")
     lite["config"] = merge(DEFAULTS, lite.get("config", {}))

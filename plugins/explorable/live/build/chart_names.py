@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,20 @@ _WITHIN_PAINT = ("value", "range", "scale", "condition")
 _OF_THE_SITE = re.compile(r"var\(\s*--il-[\w-]+.*\)|url\(#il-[\w-]+\)|transparent|none")
 
 
-def wrong_names(lite: Mapping[str, Any], data: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+def wrong_names(lite: Mapping[str, Any], fields: Mapping[str, Collection[str]]) -> Iterator[str]:
     """A line for each field and color that does not exist, with the names near it.
 
     Args:
         lite: the chart in Vega-Lite.
-        data: rows by name of the data set. While one is empty its fields are not known, and none are looked at.
+        fields: of the rows, by name of the data set. Where one that the chart draws has none, its rows are not known,
+            and no field is looked at.
     """
     colors = sorted(set(_USED.findall(json.dumps(lite))) - _variables())
     yield from (f"there is no color {name!r}; {nearest(name, sorted(_variables()))}" for name in colors)
     for name in sorted(set(_plain_colors(lite))):
         yield f"the color {name!r} is the same in light and dark; write a color of the site, as in var(--il-limit)"
-    if all(data.values()):
-        known = {key for rows in data.values() for row in rows for key in row} | set(_made(lite))
+    if all(fields[name] for name in _drawn(lite) if name in fields):
+        known = {key for keys in fields.values() for key in keys} | set(_made(lite))
         for name in sorted(set(_fields(lite)) - known):
             yield f"no row has the field {name!r}; {nearest(name, sorted(known))}"
 
@@ -61,6 +62,19 @@ def _plain_colors(part: Any, painted: bool = False) -> Iterator[str]:
     elif isinstance(part, list):
         for inner in part:
             yield from _plain_colors(inner, painted)
+
+
+def _drawn(part: Any) -> Iterator[str]:
+    """Every data set that the chart, or a part of it, names."""
+    if isinstance(part, Mapping):
+        data = part.get("data")
+        if isinstance(data, Mapping) and isinstance(data.get("name"), str):
+            yield data["name"]
+        part = part.values()
+    elif not isinstance(part, list):
+        return
+    for inner in part:
+        yield from _drawn(inner)
 
 
 def _fields(part: Any) -> Iterator[str]:

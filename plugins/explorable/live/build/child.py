@@ -86,7 +86,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         "compute": acts.compute,
         "reveal": acts.reveal,
         "check": acts.check,
-        "rehearse": lambda name: rehearse(acts.loaded(name)),
+        "rehearse": lambda name: json.dumps(rehearse(acts.loaded(name))),
         "reset_page": snippets.reset_page,
     }
     try:

@@ -44,8 +44,11 @@ _PLACES = 8
 """Between the ends of a number's range, so many predictions are judged."""
 
 
-def rehearse(loaded: LoadedAct) -> None:
+def rehearse(loaded: LoadedAct) -> dict[str, list[str]]:
     """Lock in and reveal every answer a reader could give in the default state, and move every control.
+
+    Returns:
+        By data set the fields that its rows had in any state: none for one that was always empty.
 
     Raises:
         ActError: `compute`, `ledger` or `reveal` fails for an answer, or gives another result the second time;
@@ -57,16 +60,17 @@ def rehearse(loaded: LoadedAct) -> None:
     rehearsal.answers(mapping(plain(loaded.act.default_state(), "state")))
     rehearsal.follows()
     for name, who in _fields_of(loaded.act).items():
-        if name not in rehearsal.fields:
+        if not any(name in fields for fields in rehearsal.fields.values()):
             raise ActError(f"{who}: it names the field {name!r}, which no row has in any state that was tried")
+    return {name: sorted(fields) for name, fields in rehearsal.fields.items()}
 
 
 class _Rehearsal:
     def __init__(self, loaded: LoadedAct) -> None:
         self._loaded = loaded
         self._lines: dict[str, list[int]] = {}
-        self.fields = set[str]()
-        """The fields of all rows so far."""
+        self.fields: dict[str, set[str]] = {}
+        """By data set the fields of all rows so far."""
 
     def answers(self, state: dict[str, Plain]) -> None:
         question = self._loaded.act.question
@@ -101,7 +105,7 @@ class _Rehearsal:
             if len(rows) > MOST_ROWS:
                 what = f"compute returns {len(rows):,} rows of {name!r}, and the most is {MOST_ROWS:,}: return fewer"
                 raise ActError(f"{what}{self._loaded.place_of('compute')}", self._loaded.line_of("compute"))
-        self.fields.update(*(row for rows in data.values() for row in rows))
+            self.fields.setdefault(name, set()).update(*rows)
         return view
 
     def _twice(self, function: str, call: Callable[[], Plain]) -> Plain:

@@ -258,8 +258,9 @@ class Runner:
             self._find_charts(folder, drawers, description["charts"])
             # First the one call: an endless loop is told soon.
             view = _unwrap(filename, self._playing, {"call": "compute", "arguments": state})
-            _unwrap(filename, self._playing, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
-            act = {"description": description, "view": view}
+            played = {"call": "rehearse", "arguments": {"name": name}}
+            fields = _unwrap(filename, self._playing, played, limits=REHEARSAL)
+            act = {"description": description, "view": view, "fields": fields}
             self._cache.put(key, act, self._playing.imported)
         return BakedAct(name, act["description"], act["view"], self._charts(folder, written, act), program)
 
@@ -312,6 +313,7 @@ class Runner:
             "filename": filename,
             "charts": names,
             "data": act["view"]["data"],
+            "fields": act["fields"],
             "drawn": act["description"]["drawn"],
             "prefix": f"act-{written.name}",
             "parameter": written.parameter,
