@@ -21,6 +21,7 @@ from explorable.shared.errors import UnbuildableError, in_a_line
 from explorable.shared.log import ALL
 from explorable.verify import verify
 
+_IN_ORDER = "With Zensical: explorable prepare, zensical build, explorable finish, after each edit"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -88,12 +89,15 @@ def prepare_site(file: Path | None) -> int:
 def finish_site(site: Path, left: Path) -> int:
     """Finish a site, and print what is wrong with it. Returns 1 for a site with faults."""
     if not (site / "index.html").is_file():
-        raise UnbuildableError(f"explorable: {site} holds no site; give the folder in which the site was built")
+        raise UnbuildableError(f"explorable: {site} holds no site; give the folder of one that was built. {_IN_ORDER}")
+    if not left.is_file():
+        raise UnbuildableError(f"explorable: {left} is missing; build the site first. {_IN_ORDER}")
     try:
         found = manifest.read(left.read_text(encoding="utf-8"))
         made = book.from_module(found.book, Path(found.root)) if found.book[:1] != "{" else book.from_plain(found.book)
     except (OSError, ValueError, LookupError) as error:
-        raise UnbuildableError(f"explorable: {left}: {in_a_line(error) or error}; build the site first") from None
+        why = (in_a_line(error) or str(error)).removeprefix(f"{left}: ")
+        raise UnbuildableError(f"explorable: {left}: {why}; build the site first") from None
     if faults := [*_unfinishable(site), *(unfit(site, found, found.prepared) if found.prepared else ())]:
         print(*map(_inert, faults), sep="\n", file=sys.stderr)
         return 2

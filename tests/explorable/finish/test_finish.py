@@ -68,6 +68,22 @@ def test_a_folder_or_a_manifest_that_is_none_is_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_site_that_was_not_prepared_is_told_what_zensical_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed = "With Zensical: explorable prepare, zensical build, explorable finish, after each edit\n"
+    for folder, said in (
+        (tmp_path, f"explorable: {tmp_path / 'manifest.json'} is missing; build the site first. {needed}"),
+        (
+            tmp_path / "none",
+            f"explorable: {tmp_path / 'none'} holds no site; give the folder of one that was built. {needed}",
+        ),
+    ):
+        (tmp_path / "index.html").write_text("", "utf-8")
+        assert main(["finish", str(folder), "--manifest", str(tmp_path / "manifest.json")]) == 2
+        assert capsys.readouterr().err == said
+
+
 def test_a_manifest_is_read_as_it_was_written() -> None:
     release = ReleaseFacts("1", "ab", ["explorable_live"], [], ["assets/live/live.js"], [])
     given = Manifest(
