@@ -13,6 +13,7 @@ from explorable.built_from import Pages, Sources
 from explorable.figures.contents import Chapter
 from explorable.figures.part import FiguresPart
 from explorable.finish import budgets, finish, publish
+from explorable.live.build.library_imports import unreadable
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.manifest import FILE, Manifest, PageFacts
@@ -67,6 +68,9 @@ class Build:
         except LookupError as error:
             raise UnbuildableError(f"explorable: {error}") from None
         book.use(self.book)
+        # Else each number, snippet and act that uses it would tell of it, at a place of its own.
+        if fault := unreadable(self.root):
+            raise UnbuildableError(str(fault))
         return self.book
 
     def begin(

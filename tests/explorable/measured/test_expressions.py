@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 
 from explorable.measured.errors import MeasuredError
@@ -88,7 +91,7 @@ def test_an_object_that_can_be_called_gives_the_unit_of_its_result() -> None:
         (f"float({STATE}.total_bytes)", "mixes units"),
         (STATE, "is a MemoryLedger, not a number"),
         ("training_memory", "is the function training_memory, not a number"),
-        ("16 * 3", "takes nothing from the engine"),
+        ("16 * 3", "takes nothing from the library"),
         ('model("gpt2"', "not an expression"),
         ('model("gpt2").layers / 0', "ero"),
     ],
@@ -128,10 +131,18 @@ def test_only_the_engines_public_names_can_be_used(text: str) -> None:
         ('quantity(1, "9**9**9**9")', "unknown unit '9"),
         ('quantity(1, "m**9**9**9")', "unknown unit 'm"),
         ('quantity(1, "(().__class__)")', "unknown unit"),
-        ("().__class__", "only the engine's own objects have parts"),
+        ("().__class__", "only the library's own objects have parts"),
     ],
 )
 def test_what_would_take_for_ever_is_refused_at_once(text: str, said: str) -> None:
     with pytest.raises(MeasuredError) as raised:
         evaluate(text)
     assert said in str(raised.value)
+
+
+def test_a_unit_that_there_is_not_is_told_with_the_function_that_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("hydro")
+    monkeypatch.setitem(sys.modules, "hydro", module)
+    exec("from typing import Annotated\ndef lag(km: float) -> Annotated[float, 'minn']: return 3.0 * km", vars(module))
+    with pytest.raises(MeasuredError, match=r"the annotation of hydro\.lag: unknown unit 'minn'; perhaps 'min' is"):
+        Evaluator(module).evaluate("lag(2)")

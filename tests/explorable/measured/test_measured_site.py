@@ -131,7 +131,7 @@ def test_an_engine_that_cannot_be_imported_is_named_at_every_number(site: Site) 
     site.page(f"{ENGINE}\n")
     (warning,) = site.defects()
     assert "docs/index.md:1: " in warning
-    assert "the engine cannot be imported: ModuleNotFoundError" in warning
+    assert "the library cannot be imported: ModuleNotFoundError" in warning
 
 
 def test_an_expression_that_ends_its_process_does_not_take_the_build_or_other_numbers_along(site: Site) -> None:

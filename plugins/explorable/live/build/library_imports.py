@@ -61,7 +61,10 @@ class LibraryImports:
         package = file.relative_to(folder.parent).parent.parts
         leads: dict[Path, None] = {}
         faults = []
-        for node, within in _needed(file.read_text(encoding="utf-8", errors="replace")):
+        needed = _needed(file.read_text(encoding="utf-8", errors="replace"))
+        if isinstance(needed, SyntaxError):
+            return [], [Defect(place, needed.lineno, f"SyntaxError: {needed.msg}")]
+        for node, within in needed:
             leads |= dict.fromkeys(_files(folder, node, package))
             if within and self._packages is None:
                 continue
@@ -87,12 +90,21 @@ def _files(folder: Path, node: ast.Import | ast.ImportFrom, package: tuple[str, 
             yield from (one for one in (at / "__init__.py", at.with_name(f"{at.name}.py")) if one.is_file())
 
 
+def unreadable(root: Path) -> Defect | None:
+    """What is no Python in the book's library: in its package and its vocabulary, and in what they import of it."""
+    names = filter(None, (current().module, current().vocabulary))
+    found = LibraryImports(root, None).faults(f"import {name}" for name in names)
+    return next((one for one in found if one.what.startswith("SyntaxError")), None)
+
+
 @lru_cache(maxsize=1024)
-def _needed(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+def _needed(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...] | SyntaxError:
     """The imports that a module cannot do without, and whether each stands within a function."""
     try:
         return tuple(_within(ast.parse(source), False))
-    except (SyntaxError, ValueError):
+    except SyntaxError as error:
+        return error
+    except ValueError:
         return ()
 
 

@@ -40,7 +40,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{Path(frame.filename).name}:{frame.lineno}"
-        return {"error": f"the engine cannot be imported: {type(error).__name__}: {error} ({line})"}
+        return {"error": f"the library cannot be imported: {type(error).__name__}: {error} ({line})"}
     try:
         return {"ok": asdict(evaluate(request["expression"], from_engine=request["from_engine"]))}
     except MeasuredError as error:

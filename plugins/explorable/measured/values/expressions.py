@@ -154,8 +154,8 @@ class Evaluator:
         value = result.value
         if from_engine is not bool(result.origin):
             if result.origin:
-                raise MeasuredError(f"'{text}' takes something from the engine", "write it as 'engine'")
-            raise MeasuredError(f"'{text}' takes nothing from the engine", "an inline number must be computed by it")
+                raise MeasuredError(f"'{text}' takes something from the library", "write it as 'engine'")
+            raise MeasuredError(f"'{text}' takes nothing from the library", "an inline number must be computed by it")
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = quantity(value, "1")
         if not isinstance(value, pint.Quantity):
@@ -200,12 +200,12 @@ class Evaluator:
             return self._wrap(value, None, origin)
         if name in _BUILTINS:
             return Tracked(_BUILTINS[name])
-        raise MeasuredError(f"the engine has no '{name}'", nearest(name, self.public | _BUILTINS.keys()))
+        raise MeasuredError(f"the library has no '{name}'", nearest(name, self.public | _BUILTINS.keys()))
 
     def _attribute(self, owner: Tracked, name: str) -> Tracked:
         if not self._is_engine(owner.value):
             raise MeasuredError(
-                f"{_describe(owner.value)} has no '.{name}'", "only the engine's own objects have parts"
+                f"{_describe(owner.value)} has no '.{name}'", "only the library's own objects have parts"
             )
         if name.startswith("_") or not hasattr(owner.value, name):
             raise MeasuredError(
@@ -318,7 +318,11 @@ class Evaluator:
 
     def _wrap(self, value: Any, unit: str | None, origin: str) -> Tracked:
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return Tracked(quantity(value, unit or "1"), None, origin)
+            try:
+                return Tracked(quantity(value, unit or "1"), None, origin)
+            except MeasuredError as error:
+                what = f"the annotation of {origin}: {error.what}" if origin else error.what
+                raise MeasuredError(what, error.fix) from None
         return Tracked(value, unit, origin)
 
     def _is_engine(self, value: Any) -> bool:
