@@ -264,7 +264,7 @@ MISTAKES = {
     ),
     "a figure without words": figure('"One bar."', '" "', "the alternative text is empty; say what", None),
     # Inline numbers.
-    "an unknown name": number("{engine} modell('gpt2').parameters | count", "the engine has no 'modell'"),
+    "an unknown name": number("{engine} modell('gpt2').parameters | count", "the library has no 'modell'"),
     "an unknown member": number("{engine} model('gpt2').parametres | count", "has no 'parametres'"),
     "an unknown argument": number("{engine} training_memory('gpt2', optimiser='adam').total_bytes | GB", "optimiser"),
     "an unknown model": number("{engine} model('gtp2').parameters | count", "gtp2"),
@@ -354,7 +354,9 @@ MISTAKES = {
     ),
     "an act without ACT": act("ACT = live", "act = live", "it defines no ACT", 1),
     "an act of another name": act('name="NAME"', 'name="other"', "its folder says", 19),
-    "an act that raises": act('state.controls["copies"]', 'state.controls["copy"]', "KeyError: 'copy'", 8),
+    "an act that raises": act(
+        'state.controls["copies"]', 'state.controls["copy"]', "there is no control 'copy'; allowed: copies", 8
+    ),
     "an act that raises at another option": act(
         "gb = ", 'if state.controls["copies"] == 2: raise ValueError("no")\n    gb = ', "with copies = 2: compute: ", 8
     ),
@@ -493,8 +495,8 @@ MISTAKES = {
         "'0.5 GB' in the note is a typed number",
         3,
     ),
-    "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the engine", 3),
-    "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the engine", 3),
+    "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the library", 3),
+    "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the library", 3),
     "a proof of something else": claim(
         "engine =", 'accounting = "weights and states"\nengine =', "which 'weights and states' does not", 3
     ),

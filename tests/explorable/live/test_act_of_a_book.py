@@ -61,3 +61,27 @@ def test_a_field_that_no_row_ever_has_is_told_where_a_data_set_is_empty_at_first
     assert check.main([str(act)]) == 2
     said = "docs/acts/first/charts.py:6: no row has the field 'wort'; perhaps 'worth' is meant.\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_library_that_is_no_python_is_one_line_with_its_place(act: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = act.parents[2] / "hydro"
+    (library / "__init__.py").write_text("from .peak import peak\n")
+    (library / "peak.py").write_text("def peak():\n    return (1\n")
+    assert check.main([str(act)]) == 2
+    assert capsys.readouterr().err == "hydro/peak.py:2: SyntaxError: '(' was never closed.\n"
+
+
+def test_an_error_says_where_all_controls_stood_and_its_place_once(
+    act: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = "    if state.controls['rate'] == 6:\n        1 / 0\n    rate = float("
+    edit(act / "act.py", "    rate = float(", broken)
+    assert check.main([str(act)]) == 2
+    said = "docs/acts/first/act.py:22: with rate = 6: compute: ZeroDivisionError: division by zero.\n"
+    assert capsys.readouterr().err == said
+
+
+def test_an_act_that_is_no_python_names_its_line_once(act: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(act / "act.py", "YEARS = 20", "YEARS = (20")
+    assert check.main([str(act)]) == 2
+    assert capsys.readouterr().err == "docs/acts/first/act.py:6: loading: SyntaxError: '(' was never closed.\n"

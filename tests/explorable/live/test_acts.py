@@ -265,7 +265,7 @@ def test_a_compute_that_fails_for_another_option_than_the_default_is_found() -> 
         return ACT.compute(state)
 
     broken = dataclasses.replace(ACT, compute=fails)
-    with pytest.raises(ActError, match=r"with layers = \S+: .*KeyError: 'no such row'"):
+    with pytest.raises(ActError, match=r"with layers = \S+, double = False.*KeyError: 'no such row'"):
         rehearse(LoadedAct(broken, "act.py"))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from explorable.book import current
 from explorable.live.build.chance import varied
 from explorable.live.build.description import describe
-from explorable.live.build.rehearsal import rehearse
+from explorable.live.build.rehearsal import at_state, rehearse
 from explorable.live.runtime import acts, exercises, snippets
 from explorable.live.runtime.acts import ActError
 from explorable.live.runtime.figures import open_no_windows
@@ -72,6 +72,11 @@ def _load_act(name: str, program_json: str) -> str:
     return json.dumps({"description": describe(loaded), "files": loaded.filenames}, allow_nan=False)
 
 
+def _compute(name: str, state_json: str) -> str:
+    with at_state(acts.loaded(name).act, json.loads(state_json)):
+        return acts.compute(name, state_json)
+
+
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     call, arguments = request["call"], request["arguments"]
@@ -83,7 +88,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         return {"ok": {"output": "".join(output), **ran}, "took": took}
     calls: dict[str, Callable[..., str | None]] = {
         "load_act": _load_act,
-        "compute": acts.compute,
+        "compute": _compute,
         "reveal": acts.reveal,
         "check": acts.check,
         "rehearse": lambda name: json.dumps(rehearse(acts.loaded(name))),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from types import FrameType
@@ -99,7 +99,8 @@ class _Rehearsal:
                 raise ActError(f"reveal calls {option.value!r} {said}; {nearest}", self._loaded.line_of("reveal"))
 
     def _compute(self, state: dict[str, Plain]) -> Plain:
-        view = self._twice("compute", lambda: self._loaded.compute(state))
+        with at_state(self._loaded.act, state):
+            view = self._twice("compute", lambda: self._loaded.compute(state))
         data: Any = mapping(view)["data"]
         for name, rows in data.items():
             if len(rows) > MOST_ROWS:
@@ -182,15 +183,13 @@ class _Rehearsal:
         """Compute every context and every option of every control once, as after the reveal, when all are open.
 
         Raises:
-            ActError: `compute` fails there; the message names the option.
+            ActError: `compute` fails there; the message names the state.
         """
         question = self._loaded.act.question
         if question is not None:
             first = question.options[0].value if isinstance(question, ChoiceQuestion) else question.minimum
             state = {**state, "prediction": first, "revealed": True}
-        moves: list[tuple[str, dict[str, Plain]]] = [
-            (f"context {context.name!r}", {"context": context.name}) for context in self._loaded.act.contexts
-        ]
+        moves: list[dict[str, Plain]] = [{"context": context.name} for context in self._loaded.act.contexts]
         for control in self._loaded.act.controls:
             # Of a slider the ends and the middle are rehearsed (`_ends_and_middles`).
             options: tuple[Value, ...] = ()
@@ -201,10 +200,21 @@ class _Rehearsal:
             for value in options:
                 moved = {**mapping(state["controls"]), control.name: value}
                 self._follow(control.name, {**state, "controls": moved})
-                moves.append((f"{control.name} = {value!r}", {"controls": moved}))
-        for name, change in moves:
-            with _named(name):
-                self._compute({**state, **change})
+                moves.append({"controls": moved})
+        for change in moves:
+            self._compute({**state, **change})
+
+
+@contextmanager
+def at_state(act: Act, state: Mapping[str, Any]) -> Iterator[None]:
+    """Say in an `ActError` in which state it came about: where all controls stand, and of several contexts which."""
+    said = [f"{name} = {value!r}" for name, value in mapping(state["controls"]).items()]
+    said += [f"context {state['context']!r}"] if len(act.contexts) > 1 else []
+    if not said:
+        yield
+        return
+    with _named(", ".join(said)):
+        yield
 
 
 @contextmanager

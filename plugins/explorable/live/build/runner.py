@@ -229,7 +229,8 @@ class Runner:
             for line, module in wrong_imports(text, siblings=beside[path.parent] | rooms, library=self._library):
                 own = f"{self._library}, " if self._library else ""
                 allowed = (
-                    f"An act may import {own}explorable.live, the standard library, modules beside it and of rooms"
+                    f"An act may import {own}explorable.live, the standard library, modules beside it, and those of "
+                    f"folders in {self._acts_name} that hold no act.py"
                 )
                 raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
         for fault in self._imports.faults(files.values()):
@@ -350,5 +351,7 @@ def _unwrap(filename: str, child: Child, request: Mapping[str, Any], limits: int
     except ChildError as error:
         raise ActDefect(Defect(filename, error.line_in(filename) or 1, str(error))) from None
     if "error" in answer:
-        raise ActDefect(Defect(filename, answer["error"]["line"] or 1, answer["error"]["text"]))
+        line, text = answer["error"]["line"] or 1, answer["error"]["text"]
+        # The defect begins with the place.
+        raise ActDefect(Defect(filename, line, text.removesuffix(f" ({filename}, line {line})")))
     return answer["ok"]

@@ -292,7 +292,9 @@ def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
         return call()
     except Exception as error:
         line, where = trim(error, filenames[0], filenames).line, place(error, filenames)
-        message = str(error) if isinstance(error, ValueError) and not where else f"{type(error).__name__}: {error}"
+        # A syntax error's own text ends in the name of the file and the line again.
+        said = error.msg if isinstance(error, SyntaxError) else error
+        message = str(said) if isinstance(error, ValueError) and not where else f"{type(error).__name__}: {said}"
         if isinstance(error, TypeError):
             message = unknown_word(error) or message
         raise ActError(f"{what}: {message}{where}".removeprefix(": "), line) from error

@@ -37,6 +37,19 @@ Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 _UNCHANGED = frozenset({str, bool, int, type(None)})
 
 
+class UnknownControlError(KeyError):
+    """A function of an act asks for a control that the act does not have."""
+
+    __str__ = Exception.__str__
+
+
+class _Controls(dict[str, Value]):
+    """Where the controls stand, by name."""
+
+    def __missing__(self, name: str) -> Value:
+        raise UnknownControlError(f"there is no control {name!r}; allowed: {listed(self)}")
+
+
 def state_of(act: Act, given: Mapping[str, Any]) -> State:
     """The state in plain data, with every value as the definition writes it (e.g. `1.0` where JavaScript sent `1`).
 
@@ -53,7 +66,7 @@ def state_of(act: Act, given: Mapping[str, Any]) -> State:
     for name in set_to:
         if name not in controls:
             raise ValueError(f"unknown control {name!r}; allowed: {listed(controls)}")
-    values: dict[str, Value] = {}
+    values = _Controls()
     for name, control in controls.items():
         if name not in set_to:
             raise ValueError(f"control {name!r} has no value")
