@@ -24,6 +24,7 @@ import {
   scale,
   set,
   START_LIMIT_MS,
+  follow,
   verdict,
   verdictShown,
 } from "./act_page.mjs";
@@ -193,7 +194,7 @@ export function actTests({ once, widely, full }) {
     }
   });
 
-  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all; and a reload keeps the place", async (all) => {
+  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all; a reload and the way back keep the place", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openAct(all);
@@ -223,6 +224,18 @@ export function actTests({ once, widely, full }) {
     await actReady(browser);
     await browser.eval(rest);
     assert.ok(Math.abs((await seen()) - before) <= 2, `after a reload the reader has before them what was there: at ${await seen()} px, before at ${before}`);
+
+    // Twice: what instant navigation remembered of a place that moved would add up.
+    for (const time of ["once", "twice"]) {
+      await follow(browser, all.server.base + PEAK);
+      await browser.waitFor('live-act[data-name="step-peak"]');
+      await new Promise((done) => setTimeout(done, 600));
+      await browser.eval(() => history.back());
+      await browser.waitFor('live-act[data-name="optimizer-memory-tax"] .il-reveal__headline', START_LIMIT_MS);
+      await actReady(browser);
+      await browser.eval(rest);
+      assert.ok(Math.abs((await seen()) - before) <= 2, `back ${time}: at ${await seen()} px, before at ${before}`);
+    }
   });
 
   once("act: an answer that is typed or added up and not locked in is there after a reload, and can be locked in", async (all) => {

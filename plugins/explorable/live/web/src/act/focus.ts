@@ -41,11 +41,12 @@ function stuck(scene: HTMLElement): HTMLElement | undefined {
   return all(scene, ".il-bench__stage, .il-beside").find((part) => getComputedStyle(part).position === "sticky");
 }
 
-/** Calls `look` now and whenever `part` has another size: for a while, and until the reader does something. */
-export function whileSettling(look: () => void, part: HTMLElement): void {
+/** Calls `look` now and whenever `part` has another size or, with `scrolls`, the page has scrolled: for a while, and until the reader
+ * does something. */
+export function whileSettling(look: () => void, part: HTMLElement, scrolls = false): void {
   look();
   watch?.abort();
-  watch = untilHandsMove(look, part, false);
+  watch = untilHandsMove(look, part, scrolls);
 }
 
 /** The watch that holds what was pressed in its place. */

@@ -129,7 +129,6 @@ class ClassPart implements Part {
         const alike = this.#files.filter((one) => one.name === name);
         // The same file, chosen again.
         if (alike.some((one) => one.text === text)) continue;
-        if (alike.length) refused.push(`${file.name} is the name of ${alike.length + 1} files: all are counted. Remove one that a later one of the same reader replaces.`);
         const called = alike.length ? `${name} (${1 + Math.max(...alike.map((one) => one.number))})` : name;
         this.#files.push({ file: called, name, number: 1 + Math.max(0, ...alike.map((one) => one.number)), text, ...ledgerIn(text) });
         taken.add(called);
@@ -141,8 +140,17 @@ class ClassPart implements Part {
       const twin = this.#files.slice(0, place).find((other) => other.text === one.text && (taken.has(one.file) || taken.has(other.file)));
       if (twin) refused.push(`${one.file}.json holds the same as ${twin.file}.json: both are counted.`);
     }
-    this.#trouble.replaceChildren(...refused.map((line) => h("p", {}, seen(line))));
+    this.#tell(refused);
     this.#show();
+  }
+
+  /** Says what was refused, and which files of one name there are. */
+  #tell(refused: readonly string[]): void {
+    const alike = [...new Set(this.#files.map(({ name }) => name))].flatMap((name) => {
+      const files = this.#files.filter((one) => one.name === name).length;
+      return files > 1 ? [`${name}.json is the name of ${files} files: all are counted. Remove one that a later one of the same reader replaces.`] : [];
+    });
+    this.#trouble.replaceChildren(...[...refused, ...alike].map((line) => h("p", {}, seen(line))));
   }
 
   #save(): void {
@@ -158,7 +166,7 @@ class ClassPart implements Part {
     const rows = (): HTMLButtonElement[] => all<HTMLButtonElement>(this.#shown, ".il-class__remove");
     const row = rows().findIndex((button) => button.value === file);
     this.#files.splice(place, 1);
-    this.#trouble.replaceChildren();
+    this.#tell([]);
     this.#show();
     // Its button goes with what it removed.
     (rows()[row] ?? rows()[row - 1] ?? this.#file).focus();
