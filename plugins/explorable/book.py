@@ -117,8 +117,7 @@ class Units:
     """What a book counts in, besides bytes, money and the units of the SI.
 
     Attributes:
-        defined: Units, a line each, in the language of `units.txt`: `guest = [guest] = gst` has a dimension of its
-            own, and a symbol. A page that says `| guest` prints the plural, one that says `| gst` the symbol alone.
+        defined: Units, a line each, as in `units.txt`: `guest = [guest] = gst` has a dimension of its own and a symbol.
         offered: What is offered besides when a unit is not known.
         typed: A regular expression of words that show, as units do, that an author typed the number before them.
         names: A regular expression of what ends with a number and is a name: such a number is not typed.
@@ -199,8 +198,7 @@ class Book:
         waiting: The heading of the sections whose tables have no record yet.
         accountings: By name, what claims may be checked by.
         survey: What published results reach, for claims about most of them; None without a survey.
-        difference: How far what the library says is from a published number, in the book's words: what it says, and how
-            many times the published number that is. By default "2 % less".
+        difference: What the library says, and how many times a published number that is, in words; else "2 % less".
         blocks: Blocks of the book's own, which stand among its numbers.
         extensions: Extensions to Markdown of the book's own, with their `constructs`, and by name the blocks of theirs
             that are made `apart`, if there are such.
