@@ -87,10 +87,10 @@ def _only(allowed: tuple[str, ...], given: Mapping[str, Any], method: str) -> No
 
 
 def _patterns(word: str, text: Any) -> tuple[str, ...]:
-    parts = text.split(",") if isinstance(text, str) else ()
-    if found := tuple(dict.fromkeys(part.strip() for part in parts if part.strip())):
-        return found
-    raise EngineError(word, text, "a text: patterns with commas between")
+    words = text.split(",") if isinstance(text, str) else ()
+    if not (parts := tuple(dict.fromkeys(part for part in map(str.strip, words) if part))):
+        raise EngineError(word, text, "a text: patterns with commas between")
+    return parts
 
 
 def require_adapted(c: Setup) -> None:

@@ -59,13 +59,13 @@ class VisionTransformer:
 
     @property
     def forward_flops(self) -> Flops:
-        """Matrix-product FLOPs of the forward pass, per image, scores and values of attention included."""
+        """Matrix-product FLOPs of the forward pass, per image, attention included."""
         patches = 2 * (self.tokens - 1) * 3 * self.patch**2 * self.hidden
         return patches + self.blocks * self.block_flops + 2 * self.hidden * self.classes
 
     @property
     def block_flops(self) -> Flops:
-        """Of one block's forward pass: products of 3, 1, 4 and 4 times `h^2`, and attention's two."""
+        """Of one block."""
         t, h = self.tokens, self.hidden
         return 24 * t * h * h + 4 * t * t * h
 
