@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NumberRange, numberWords, type RangeSpec } from "../src/act/controls";
+import { controlWords, NumberRange, numberWords, type RangeSpec } from "../src/act/controls";
 
 const range = (change: Partial<RangeSpec>): NumberRange =>
   new NumberRange({ minimum: 1, maximum: 64, scale: "linear", step: 0, integer: false, ...change });
@@ -42,4 +42,16 @@ test("an arrow key always reaches another value, until the end", () => {
 test("numbers are written as the page writes them", () => {
   expect(numberWords(12.5, "GB")).toBe("12.5 GB");
   expect(numberWords(4096, "")).toBe("4,096");
+});
+
+test("controls of a page that has been left still have their words", () => {
+  const root = document.body.appendChild(document.createElement("div"));
+  root.innerHTML = `<fieldset data-choice="optimizer"><legend>Optimizer</legend><input type="radio" id="r-1" data-value='"sgd"'><label for="r-1">SGD</label></fieldset>
+    <label for="m-1">Card</label><select id="m-1" data-menu="card"><option data-value='"a100"'>A100</option></select>
+    <label><input type="checkbox" data-toggle="fused">Fused update</label>`;
+  const said = (): unknown[] => [controlWords(root, "optimizer", "sgd"), controlWords(root, "card", "a100"), controlWords(root, "fused", true)];
+  const before = said();
+  expect(before).toEqual([{ label: "Optimizer", value: "SGD" }, { label: "Card", value: "A100" }, { label: "Fused update", value: "on" }]);
+  root.remove();
+  expect(said()).toEqual(before);
 });

@@ -293,16 +293,16 @@ export function controlWords(root: ParentNode, control: string, value: Value): {
   for (const group of all(root, "[data-choice]")) {
     if (group.dataset.choice !== control) continue;
     const radio = radios(group).find((one) => valueOf(one) === value);
-    return radio ? { label: words(group.querySelector("legend")), value: words(radio.labels?.[0]) } : null;
+    return radio ? { label: words(group.querySelector("legend")), value: labelOf(radio) } : null;
   }
   const menu = menus(root).find((one) => one.dataset.menu === control);
   const option = menu && [...menu.options].find((one) => valueOf(one) === value);
-  if (menu) return option ? { label: words(menu.labels[0]), value: words(option) } : null;
+  if (menu) return option ? { label: labelOf(menu), value: words(option) } : null;
   const slider = sliders(root).find((one) => one.name === control);
-  if (slider) return typeof value === "number" ? { label: words(slider.input.labels?.[0]), value: slider.words(value) } : null;
+  if (slider) return typeof value === "number" ? { label: labelOf(slider.input), value: slider.words(value) } : null;
   const box = toggles(root).find((one) => one.dataset.toggle === control);
   if (!box || typeof value !== "boolean") return null;
-  return { label: words(box.labels?.[0]), value: value ? "on" : "off" };
+  return { label: labelOf(box), value: value ? "on" : "off" };
 }
 
 /** The controls that change what is shown and nothing else. */
@@ -320,7 +320,8 @@ export function waiting(root: ParentNode): Set<string> {
 
 /** How the chosen context is called; "" for an act with one context. */
 export function contextWords(root: ParentNode): string {
-  return words(contextRadios(root).find((radio) => radio.checked)?.labels?.[0]);
+  const chosen = contextRadios(root).find((radio) => radio.checked);
+  return chosen ? labelOf(chosen) : "";
 }
 
 export function valueOf(element: HTMLElement): Value {
@@ -329,6 +330,12 @@ export function valueOf(element: HTMLElement): Value {
 
 export function radios(root: ParentNode): HTMLInputElement[] {
   return all<HTMLInputElement>(root, 'input[type="radio"]');
+}
+
+/** The words of a control's label, also in a page that has been left: there `labels` is empty. */
+function labelOf(control: HTMLElement): string {
+  const root = control.getRootNode() as Document | Element;
+  return words(control.closest("label") ?? root.querySelector(`label[for="${CSS.escape(control.id)}"]`));
 }
 
 export function words(element: Element | null | undefined): string {

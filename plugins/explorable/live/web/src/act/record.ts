@@ -1,5 +1,6 @@
 // What the ledger has of an act: read when it comes, written when the reader has done something and when Python has answered.
 import { askedAnew, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { equal } from "../equal";
 import { documentLedger } from "../ledger/ledger";
 import { accountOf } from "./account";
 import type { Instruments } from "./controls";
@@ -55,7 +56,11 @@ export class ActRecord {
   #account(state: ActState, results: Results = resultsOf(state)): Account {
     const { question, parts: { host } } = this.#page;
     // The page to which the act belongs; it may stand on others too.
-    return accountOf(host, host.dataset.home ?? "", question, state.memory, results);
+    const said = accountOf(host, host.dataset.home ?? "", question, state.memory, results);
+    const before = results.engine ? null : this.ledger.entry(this.#name)?.account;
+    // Whoever leaves before an answer comes leaves what was answered for the same controls.
+    const { engine, headline, failure } = before && before.context === said.context && equal(before.controls, said.controls) ? before : said;
+    return { ...said, engine, headline, failure };
   }
 
   #stage({ memory }: ActState): Stage {
