@@ -57,8 +57,9 @@ def test_the_cluster_says_that_its_network_is_not_that_of_the_other_parts() -> N
     assert asked.cluster is not None
     assert asked.cluster.network.name == cloud_wall.BEFORE != cloud_wall.NETWORK
     rates = [8 * link(name).bandwidth / 1e9 for name in (cloud_wall.NETWORK, cloud_wall.BEFORE)]
-    said = "over {:g} Gb/s Ethernet, not the {:g} Gb/s InfiniBand of parts 1 and 2.".format(*rates)
-    assert BY_NAME["cloud"].wall.situation.endswith(said)
+    wall = BY_NAME["cloud"].wall
+    assert wall.situation.endswith(f"over {rates[0]:g} Gb/s Ethernet.")
+    assert wall.sources.startswith(f"Parts 1 and 2 have InfiniBand, {rates[1]:g} Gb/s for each GPU.")
 
 
 def test_mfu_is_against_the_peak_that_the_page_defines_and_not_against_the_largest() -> None:

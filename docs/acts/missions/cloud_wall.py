@@ -100,8 +100,7 @@ def command(setting: Setting) -> str:
 
 WALL = Wall(
     situation="Every GPU gathers all weights in every micro-batch, over "
-    f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet, not the {8 * link(BEFORE).bandwidth / 1e9:g} Gb/s "
-    "InfiniBand of parts 1 and 2.",
+    f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet.",
     message='"The network is saturated {busy:.0f} % of the time. Halve that, with 40 % MFU, and no explosion."',
     levers=(
         Lever(
@@ -149,6 +148,7 @@ WALL = Wall(
     "by the square root it is not. Half the batch bears either rule, at a lower MFU. Four times the GPUs would leave "
     "too few updates, or too few micro-batches to share an exchange. "
     "Clipping survives the strange batch. FP16 needs a loss scale too: without one its small gradients become zero.",
-    sources="Time, memory and traffic are the engine's. The loss is a toy, the noisy quadratic model.",
+    sources=f"Parts 1 and 2 have InfiniBand, {8 * link(BEFORE).bandwidth / 1e9:g} Gb/s for each GPU. "
+    "Time, memory and traffic are the engine's. The loss is a toy, the noisy quadratic model.",
     command=command,
 )
