@@ -111,16 +111,14 @@ def _unfinishable(site: Path) -> Iterator[str]:
     """What of a site's folder cannot be finished: what leads out of it, and pages that are none."""
     for link in intake.links(site):
         yield f"{link}: it is a symbolic link to '{link.readlink()}', which is not followed. Put a copy in its place."
-    for page in sorted(site.rglob("*")):
-        if page.is_dir() or page.is_symlink() or (page.is_file() and page.suffix != ".html"):
-            continue
-        if not page.is_file():
-            yield f"{page}: it is a pipe or a device, of which a site has none. Remove it."
-            continue
-        try:
-            page.read_text(encoding="utf-8")
-        except (OSError, UnicodeError) as error:
-            yield f"{page}: {in_a_line(error)}"
+    for path in sorted(site.rglob("*")):
+        if not (path.is_file() or path.is_dir() or path.is_symlink()):
+            yield f"{path}: it is a pipe or a device, of which a site has none. Remove it."
+        elif path.suffix == ".html":
+            try:
+                path.read_text(encoding="utf-8")
+            except (OSError, UnicodeError) as error:
+                yield f"{path}: {in_a_line(error)}"
 
 
 def _inert(text: str) -> str:

@@ -103,6 +103,7 @@ def test_what_leads_out_of_a_site_and_pages_that_are_none_are_told_before_anythi
     link, latin, pipe = site / "linked.html", site / "old.html", site / "\x1b[31mpipe.txt"
     link.symlink_to(private)
     os.mkfifo(pipe)
+    (folder_named := site / "zoo.html").mkdir()
     latin.write_bytes(b"<html>Z\xfcrich</html>")
     try:
         assert finished(folder) == 2
@@ -110,10 +111,12 @@ def test_what_leads_out_of_a_site_and_pages_that_are_none_are_told_before_anythi
         link.unlink()
         latin.unlink()
         pipe.unlink()
+        folder_named.rmdir()
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith(f"{link}: it is a symbolic link to '{private}', which is not followed.")
     assert told[1] == f"{site}/\\x1b[31mpipe.txt: it is a pipe or a device, of which a site has none. Remove it."
     assert told[2].startswith(f"{latin}: a file is not UTF-8")
+    assert told[3].startswith(f"{folder_named}: ")
     assert private.read_text("utf-8") == "<html><head></head></html>"
     assert contents(site) == before
 
