@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from gpu_bench.experiments.hybrid.arms import REMEMBERED, Arm
+from gpu_bench.experiments.hybrid.arms import REMEMBERED, Arm, phases
 from gpu_bench.experiments.hybrid.case import HybridCase
-from gpu_bench.experiments.hybrid.schedule import COMPUTED, Phase, Position, advance
+from gpu_bench.experiments.hybrid.schedule import COMPUTED
 from gpu_bench.experiments.hybrid.verdict import PLAIN, point_steps
 
 _FASTEST_STEP_S, _ROUNDED_S = 1e-6, 5e-5
@@ -46,8 +46,10 @@ def _step_faults(arm: Arm, case: HybridCase, one: Mapping[str, Any]) -> Iterator
     yield from _likeness_faults(arm, told["horizons"])
     if arm.predictor == "none":
         return
-    if arm.predictor == "no-op" and not told["divergences"] and told["phases"] != (planned := _planned(arm, case)):
-        yield f"its phases are {told['phases']}; a schedule without confidence and divergence has {planned}"
+    if arm.predictor == "no-op" and not told["divergences"]:
+        planned = phases(arm.schedule(case.steps), arm.taken(case.steps))
+        if told["phases"] != planned:
+            yield f"its phases are {told['phases']}; a schedule without confidence and divergence has {planned}"
     spent = sum(told["phase_seconds"][phase] for phase in COMPUTED)
     if not _FASTEST_STEP_S * told["computed"] <= told["extra_seconds"] + _ROUNDED_S <= spent + 2 * _ROUNDED_S:
         yield f"{told['extra_seconds']} s of {spent:.4g} s served prediction alone in {told['computed']} computed steps"
@@ -66,16 +68,6 @@ def _likeness_faults(arm: Arm, horizons: Sequence[Mapping[str, Any]]) -> Iterato
         # be as low as the line from no error at cosine 1 to an error of 1 at cosine -1.
         elif error < 0.999 * (1 - cosine) / 2:
             yield f"{told}; an error of at least {(1 - cosine) / 2:.3g} is possible"
-
-
-def _planned(arm: Arm, case: HybridCase) -> dict[Phase, int]:
-    """The steps by phase where nothing diverges and every prediction is trusted."""
-    rules, at = arm.schedule(case.steps), Position()
-    counted: dict[Phase, int] = {"warmup": 0, "full": 0, "predict": 0, "correct": 0}
-    for _ in range(arm.taken(case.steps)):
-        counted[at.phase] += 1
-        at = advance(rules, at, 1.0)
-    return counted
 
 
 def _size_faults(arm: Arm, case: HybridCase, one: Mapping[str, Any]) -> Iterator[str]:

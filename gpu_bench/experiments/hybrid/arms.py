@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from gpu_bench.experiments.hybrid.schedule import AGGRESSIVE, COMPUTED, CONSERVATIVE, Position, Schedule, advance
+from gpu_bench.experiments.hybrid.schedule import AGGRESSIVE, COMPUTED, CONSERVATIVE, Phase, Position, Schedule, advance
 from gpu_bench.record.rules import Amount, Count
 
 PredictorName = Literal["none", "no-op", "last-update", "mean-update", "linear-fit", "dynamic-modes", "recurrent"]
@@ -71,13 +71,20 @@ class Arm:
         return max(1, left // self.larger)
 
 
-def computed(rules: Schedule, steps: int) -> int:
-    """How many of so many steps are computed if confidence allows every prediction."""
-    at, found = Position(), 0
+def phases(rules: Schedule, steps: int) -> dict[Phase, int]:
+    """How many of so many steps are of each phase if confidence allows every prediction and nothing diverges."""
+    at = Position()
+    found: dict[Phase, int] = {"warmup": 0, "full": 0, "predict": 0, "correct": 0}
     for _ in range(steps):
-        found += at.phase in COMPUTED
+        found[at.phase] += 1
         at = advance(rules, at, 1.0)
     return found
+
+
+def computed(rules: Schedule, steps: int) -> int:
+    """How many of these are computed."""
+    found = phases(rules, steps)
+    return sum(found[phase] for phase in COMPUTED)
 
 
 _FEWER = Arm(fewer=True, control=True)
