@@ -129,8 +129,9 @@ class ClassPart implements Part {
         const alike = this.#files.filter((one) => one.name === name);
         // The same file, chosen again.
         if (alike.some((one) => one.text === text)) continue;
-        const called = alike.length ? `${name} (${1 + Math.max(...alike.map((one) => one.number))})` : name;
-        this.#files.push({ file: called, name, number: 1 + Math.max(0, ...alike.map((one) => one.number)), text, ...ledgerIn(text) });
+        const number = 1 + Math.max(0, ...alike.map((one) => one.number));
+        const called = number > 1 ? `${name} (${number})` : name;
+        this.#files.push({ file: called, name, number, text, ...ledgerIn(text) });
         taken.add(called);
       } catch (error) {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
