@@ -359,6 +359,23 @@ def test_a_frame_during_a_drag_is_the_view_without_tables_ledger_and_score() -> 
         acts.frame("tiny-act", json.dumps({**described["state"], "context": "moon"}))
 
 
+def test_frames_after_each_other_have_the_rows_of_their_own_states() -> None:
+    kept: tuple[live.Row, ...] = ({"gb": 1.0},)
+
+    def compute(state: live.State) -> live.View:
+        layers = state.controls["layers"]
+        drawn = {"none": (), "kept": kept, "new": ({"gb": layers},), "changed": listed}
+        return live.View(drawn, live.Figure("Sum", "1", "GB"), "s")
+
+    listed: list[live.Row] = []
+    act = acts.LoadedAct(dataclasses.replace(ACT, compute=compute, charts={}), "act.py")
+    for layers in (1.0, 2.0, 2.0, 1.0):
+        listed.append({"gb": layers})
+        state = {**STATE, "controls": {**STATE["controls"], "layers": layers}}
+        view: Any = act.compute(state)
+        assert json.loads(act.frame(state))["data"] == view["data"]
+
+
 def test_an_act_is_loaded_from_its_source() -> None:
     acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
     described: Any = describe(acts.loaded("tiny-act"))

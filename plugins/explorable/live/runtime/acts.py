@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
 
-from explorable.live.runtime.contract import Act, ChoiceQuestion, State, Suggestion, Value
+from explorable.live.runtime.contract import Act, ChoiceQuestion, Row, State, Suggestion, Value
 from explorable.live.runtime.exchange import (
     Plain,
     check_verdict,
@@ -58,6 +58,7 @@ class LoadedAct:
         self.act = act
         self.filenames = (filename, *others)
         self._suggesting: Iterator[Suggestion] | None = None
+        self._written: dict[str, tuple[Sequence[Row], str]] = {}
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
         """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
@@ -81,9 +82,21 @@ class LoadedAct:
         """
         current = replace(self._state(state), moving=True)
         view = self._guard("compute", lambda: self.act.compute(current))
-        seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
+        seen = {name: getattr(view, name) for name in ("headline", "summary", "failure", "success")}
         unread: dict[str, object] = {"tables": {}, "command": "", "readings": {}, "ledger": {}, "score": None}
-        return self._guard("compute", lambda: text({**seen, **unread, "share": None}, "View"))
+        rest = self._guard("compute", lambda: text({**seen, **unread, "share": None}, "View"))
+        sets = view.data.items()
+        data = self._guard(
+            "compute", lambda: [f"{json.dumps(str(name))}: {self._rows(name, rows)}" for name, rows in sets]
+        )
+        return f'{{"data": {{{", ".join(data)}}}, {rest[1:]}'
+
+    def _rows(self, name: str, rows: Sequence[Row]) -> str:
+        """A data set as JSON. Rows that no hand changes, as those that `compute` caches, are written once."""
+        last = self._written.get(name)
+        if last is None or last[0] is not rows or not isinstance(rows, tuple):
+            last = self._written[name] = rows, text(rows, f"View.data[{name!r}]")
+        return last[1]
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.

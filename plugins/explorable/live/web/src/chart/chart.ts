@@ -224,10 +224,10 @@ export class Chart {
 
   /** Notes the rows of a data set, and says whether they differ from those drawn. */
   #take(name: string, rows: Row[]): boolean {
-    const differs = !equal(this.#drawn.get(name), rows);
+    if (equal(this.#drawn.get(name), rows)) return false;
     // Vega writes into the rows that it is given.
     this.#drawn.set(name, rows.map((row) => ({ ...row })));
-    return differs;
+    return true;
   }
 
   readonly #stage = document.createElement("div");
