@@ -374,6 +374,7 @@ export function actTests({ once, widely, full }) {
     });
     await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), WAIT_MS, "the play to end");
     await verdictShown(browser);
+    await browser.waitFor(() => /RTX 4060/.test(document.querySelector('live-act [data-slot="verdict"]')?.textContent ?? ""), WAIT_MS, "the verdict on the new state");
     await new Promise((done) => setTimeout(done, 100));
     assert.match(await browser.of(verdict, (place) => place.textContent), /RTX 4060/);
     await browser.of(laptop, (radio) => {
