@@ -249,7 +249,7 @@ def test_an_update_is_counted_among_those_that_the_samples_are_enough_for() -> N
             counted = row["text"].partition(" of ")[2].partition(":")[0]
             few += wanted < wall_score.LEAST
             assert counted == (
-                f"{wall_score.LEAST}, where the samples are enough for {wanted}"
+                f"{wall_score.LEAST}, the fewest that are simulated (the samples are enough for {wanted})"
                 if wanted < wall_score.LEAST
                 else f"{wanted}"
             )

@@ -233,6 +233,7 @@ def test_every_remedy_that_is_offered_fits(act: LoadedAct, optimizer: str, preci
     if not view["failure"]:
         return
     remedy = view["failure"]["remedy"]
+    assert ("FP16" in remedy) == ("does not train stably" in remedy)
     assert all(size * GB <= ROOM["node"] for size in numbers(remedy))
     single = [peak(optimizer, precision, other) for other in BATCHES]
     single += [peak(other, precision, batch) for other in OPTIMIZERS]

@@ -27,7 +27,7 @@ PARTS = {
     "master": "the master copy",
     "optimizer": "the optimizer's state",
     "activations": "the activations",
-    "gathered": "gathered blocks and buckets",
+    "gathered": "the network buffers",
     "temporary": "temporary tensors",
     "driver": "the driver",
 }

@@ -38,8 +38,9 @@ REASON_OPTIONS = (
     live.Option(
         "activations",
         "activations halve and are all there at the peak; static memory stays",
-        "A large batch is fullest at the loss, before any gradient: activations are all there. Parameters and "
-        "gradients go from 4 + 4 bytes to 2 + 2, and the master copy costs 4, so static memory stays.",
+        "Static memory stays: parameters and gradients go from 4 + 4 bytes to 2 + 2, and the master copy costs 4. With "
+        "a large batch a step is fullest at the loss, where activations are all there; with a small one later, when "
+        "gradients are there and activations gone.",
     ),
     live.Option(
         "passing",

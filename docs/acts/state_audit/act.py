@@ -24,7 +24,7 @@ NAMES = {
     "master": "Master copy",
     "optimizer": "Optimizer state",
     "activations": "Activations",
-    "gathered": "Gathered",
+    "gathered": "Network buffers",
     "temporary": "Temporary",
     "driver": "Driver",
 }
