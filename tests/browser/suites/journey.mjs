@@ -1,7 +1,7 @@
 // A reader's whole way through one act, by keyboard, and to other pages and back: the one long test that every engine runs.
 // @ts-check
 import assert from "node:assert/strict";
-import { WAIT_MS } from "../harness/browser.mjs";
+import { DESKTOP, WAIT_MS } from "../harness/browser.mjs";
 import { describeLocator } from "../harness/locate.mjs";
 import {
   actReady,
@@ -88,6 +88,18 @@ export function journeyTests({ everywhere }) {
     await stands();
     await set(browser, "Optimizer", "Momentum");
     await set(browser, "Optimizer", "Adam");
+    await browser.resize(360, 740);
+    const wider = await browser.of(blank(REASON), (select) => {
+      const [root, chosen] = [document.documentElement, select.selectedIndex];
+      const widths = [...select.options].map((_, at) => {
+        select.selectedIndex = at;
+        return root.scrollWidth - root.clientWidth;
+      });
+      select.selectedIndex = chosen;
+      return Math.max(...widths);
+    });
+    assert.equal(wider, 0, "no answer makes the page wider than the window");
+    await browser.resize(DESKTOP.width, DESKTOP.height);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
     const baked = await snippet.output();
     assert.equal(await snippet.run(), baked, "the program prints what the build printed");
