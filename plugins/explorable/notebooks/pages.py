@@ -36,6 +36,14 @@ def faults(document: Mapping[str, Any], lines: Sequence[int]) -> Iterator[tuple[
             elif output["output_type"] == "stream":
                 continue
             elif SVG in output["data"]:
+                try:
+                    embedded(_text(output["data"][SVG]), "A plot")
+                except ValueError as error:
+                    yield (
+                        lines[index],
+                        f"cell {number} shows a plot that no page can hold: {error}",
+                        "let matplotlib draw it",
+                    )
                 if not _alternative(output):
                     fix = 'write display(figure, metadata={"alt": "what the plot shows, with its numbers"})'
                     yield lines[index], f"cell {number} shows a plot without words", fix
@@ -95,7 +103,10 @@ def _output(output: Mapping[str, Any], number: int) -> str:
     if output["output_type"] == "error":
         return _words(_ANSI.sub("", "\n".join(output["traceback"])), number)
     if SVG in output["data"]:
-        drawing = embedded(_text(output["data"][SVG]), _alternative(output) or "A plot")
+        try:
+            drawing = embedded(_text(output["data"][SVG]), _alternative(output) or "A plot")
+        except ValueError:  # `faults` says what is wrong.
+            return ""
         # One line and no blank ones: Markdown leaves it alone.
         return f'<div class="il-cell__plot">{" ".join(tostring(drawing, encoding="unicode").split())}</div>'
     return _words(_text(output["data"].get("text/plain", "")), number)

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import jupytext  # type: ignore[import-untyped]
+from nbformat.v4 import new_markdown_cell
 from nbformat.validator import NotebookValidationError
 
 _MARKER = re.compile(r"^# %%", re.MULTILINE)
 _parsed = lru_cache(jupytext.reads)  # A build asks twice, and a server again and again.
-_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^()#\s]+)(?P<anchor>#[^()\s]*)?(?=\))")
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,26 @@ class Source:
     @property
     def runs_in_page(self) -> bool:
         """Whether the page's own Python can run the cells, except those tagged `local`."""
-        return bool(self.document["metadata"].get("runs_in_page", False))
+        return self.document["metadata"].get("runs_in_page", False) is True
 
 
 def read(path: Path) -> Source:
     """Read a notebook.
 
     Raises:
-        ValueError: The file holds something before the first marker, so its cells cannot be found by their markers; or
-            what a marker says of its cell is none of a notebook's.
+        ValueError: The file holds something before the first marker, so its cells cannot be found by their markers; it
+            holds no cell; or what a marker or its head says is none of a notebook's.
     """
     text = path.read_text(encoding="utf-8")
     try:
         document = _parsed(text, fmt="py:percent")
-    except NotebookValidationError as error:
-        raise ValueError(f"a cell's marker is none of a notebook's: {str(error).splitlines()[0]}") from None
+    except (NotebookValidationError, AttributeError, TypeError, ValueError, RecursionError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"a cell's marker is none of a notebook's: {said}") from None
+    if not document.cells:
+        raise ValueError("there is no cell; begin every cell with '# %%'")
+    if not isinstance(said := document.metadata.get("runs_in_page", False), bool):
+        raise ValueError(f"runs_in_page is {said!r}; allowed: true, false")
     lines = tuple(text.count("\n", 0, match.start()) + 1 for match in _MARKER.finditer(text))
     if len(lines) != len(document.cells):
         raise ValueError(f"{len(document.cells)} cells, but {len(lines)} markers; begin every cell with '# %%'")
@@ -58,10 +64,14 @@ def download(source: Source, first: str, address: Callable[[str], str]) -> bytes
 
     Args:
         source: The notebook.
-        first: Markdown that stands behind its first cell: what to install; "" for nothing.
+        first: Markdown that stands behind its first cell, or before one that is no Markdown: what to install; "" for
+            nothing.
         address: The address of a page or file that the notebook links to by a relative path.
     """
     document = jupytext.reads(jupytext.writes(source.document, fmt="ipynb"), fmt="ipynb")
+    if first and document.cells[0].cell_type != "markdown":
+        document.cells.insert(0, new_markdown_cell(first))  # type: ignore[no-untyped-call]
+        first = ""
     for number, cell in enumerate(document.cells, 1):
         # The names that Jupyter makes up for cells are random; a download is not to change from build to build.
         cell["id"] = f"cell-{number}"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element, SubElement, fromstring
+from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring
 
 from markdown.util import AtomicString
 
@@ -69,6 +69,8 @@ def ink_of(colors: Mapping[str, str]) -> None:
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
+_ACTIVE = {f"{_SVG}{name}" for name in ("script", "foreignObject", "iframe", "a", "animate", "set", "handler")}
+_ELSEWHERE = re.compile(r"url\(\s*['\"]?(?!['\"]?\s*#)|\\\\", re.IGNORECASE)
 
 
 def settings(salt: str, size: float = 10) -> dict[Any, Any]:
@@ -113,14 +115,21 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
         text: The SVG file as matplotlib wrote it.
         title: What assistive technology says instead of the picture; its parts are named after it.
         width: The most it takes, as a CSS length.
+
+    Raises:
+        ValueError: no page can hold it: it is not well-formed, has a program, or shows something of elsewhere.
     """
     own = "p" + hashlib.sha256(title.encode()).hexdigest()[:8] + "-"
-    root = fromstring(text[text.index("<svg") :])
-    _write_out_uses(root)
+    try:
+        root = fromstring(text[max(0, text.find("<svg")) :])
+    except ParseError as error:
+        raise ValueError(f"its SVG is not well-formed: {error}") from None
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or not isinstance(child.tag, str):
                 parent.remove(child)
+    _refuse_active(root)
+    _write_out_uses(root)
     for node in root.iter():
         node.tag = node.tag.removeprefix(_SVG)
         attributes = dict(node.attrib)
@@ -197,11 +206,25 @@ def _enlarge_exponents(node: Element) -> None:
         part.text, shift = AtomicString(piece.translate(_RAISED).translate(_LOWERED)), up
 
 
+def _refuse_active(root: Element) -> None:
+    """Raise `ValueError` for what is more than a drawing of its own: programs, pages, what lies elsewhere."""
+    for node in root.iter():
+        if not node.tag.startswith(_SVG) or node.tag in _ACTIVE:
+            raise ValueError(f"its SVG has the element {node.tag.removeprefix(_SVG)!r}, which is no part of a drawing")
+        for name, value in node.attrib.items():
+            address = name.rpartition("}")[2].lower() == "href" and not value.startswith(("#", "data:image/"))
+            if address or name.lower().startswith("on") or _ELSEWHERE.search(value):
+                raise ValueError(f"its SVG has {name.rpartition('}')[2]}={value[:60]!r}; a drawing holds all it shows")
+
+
 def _write_out_uses(root: Element) -> None:
     """Replace each `use` by a copy of what it uses: the theme's instant navigation fails at its address."""
     parts = {f"#{node.get('id')}": node for node in root.iter() if node.get("id")}
     for use in list(root.iter(f"{_SVG}use")):
-        copied = deepcopy(parts[use.attrib.pop(_LINK)])
+        used = use.attrib.pop(_LINK, None) or use.attrib.pop("href", "")
+        if used not in parts:
+            raise ValueError(f"its SVG uses {used!r}, which it does not have")
+        copied = deepcopy(parts[used])
         copied.attrib.pop("id")
         use.tag = f"{_SVG}g"
         use.set("transform", f"translate({use.attrib.pop('x', '0')} {use.attrib.pop('y', '0')})")

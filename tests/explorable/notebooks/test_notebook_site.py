@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from explorable.notebooks.pages import markdown
+from explorable.notebooks.pages import faults, markdown
+from explorable.notebooks.source import download, read
+from explorable.shared.svg import embedded
 from tests.explorable.notebooks.conftest import Site, made
 
 PLOT = """
@@ -138,6 +141,55 @@ def test_a_marker_that_says_what_no_notebook_has_is_refused(site: Site) -> None:
     site.write(' {"tags": "local"}\n1')
     [warning] = site.defects()
     assert "docs/notebooks/one.py: a cell's marker is none of a notebook's: 'local' is not of type 'array'" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is no cell"),
+        ("# %% tags=3\n1\n", "a cell's marker is none of a notebook's: "),
+        ("# ---\n# jupyter:\n#   runs_in_page: 'no'\n# ---\n\n# %%\n1\n", "runs_in_page is 'no'; allowed: true, false"),
+    ],
+)
+def test_a_file_that_is_no_notebook_is_refused_in_a_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "one.py").write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read(tmp_path / "one.py")
+
+
+def test_what_to_install_stands_in_a_cell_of_its_own_before_code(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("# %%\nprint(1)\n\n# %% [markdown]\n# " + "](" * 20_000 + "\n", "utf-8")
+    cells = json.loads(download(read(tmp_path / "one.py"), "Install it.", str))["cells"]
+    assert [(cell["cell_type"], "".join(cell["source"])) for cell in cells[:2]] == [
+        ("markdown", "Install it."),
+        ("code", "print(1)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ("<", "its SVG is not well-formed"),
+        ("<script>1</script>", "the element 'script', which is no part of a drawing"),
+        ('<g onload="1"/>', "onload='1'; a drawing holds all it shows"),
+        ('<image href="https://example.org/x.png"/>', "href='https://example.org/x.png'; a drawing holds"),
+        ('<g style="fill:url(//example.org/x)"/>', "a drawing holds all it shows"),
+        ('<use href="#none"/>', "its SVG uses '#none', which it does not have"),
+    ],
+)
+def test_a_plot_that_no_page_can_hold_is_named_with_its_cell(inside: str, said: str) -> None:
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg">{inside}</svg>'
+    shown = {"output_type": "display_data", "data": {"image/svg+xml": drawing}, "metadata": {"alt": "A plot."}}
+    document = {"cells": [{"cell_type": "code", "source": "1", "metadata": {}, "outputs": [shown]}]}
+    [(line, fault, _)] = faults(document, [7])
+    assert (line, said in fault) == (7, True), fault
+    assert "svg" not in markdown(document, "", live=False)
+
+
+def test_a_drawing_may_write_its_uses_as_any_library_does() -> None:
+    path = '<defs><path id="a" d="M0 0"/></defs><use href="#a" x="1" fill="url(#a)"/>'
+    root = embedded(f'<svg xmlns="http://www.w3.org/2000/svg">{path}</svg>', "A plot")
+    assert [node.tag for node in root.iter()] == ["svg", "defs", "g", "path"]
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -151,7 +151,9 @@ class _Tests:
 
     def _words(self, error: BaseException) -> tuple[str, int | None]:
         trimmed = trim(error, self._reader, {self._reader})
-        return trimmed.text.splitlines()[-1], trimmed.line
+        # The traceback of several ends with a frame around the last.
+        several = isinstance(error, BaseExceptionGroup)
+        return f"{type(error).__name__}: {error}" if several else trimmed.text.splitlines()[-1], trimmed.line
 
 
 class _Asserts(ast.NodeTransformer):
@@ -187,5 +189,7 @@ def _later(expression: ast.expr) -> ast.Lambda:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    # A reader's class may give a text that says it is short.
+    text = str.__str__(repr(value))
+    start = str.__getitem__(text, slice(LONGEST))
+    return start if str.__len__(text) <= LONGEST else f"{start}…"
