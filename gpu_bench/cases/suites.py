@@ -128,6 +128,9 @@ def _value(text: str, now: Any, kind: Any) -> Any:
     """A value of a field's kind from text; `none` where the field may be None."""
     if text == "none" and type(None) in get_args(kind):
         return None
+    # Digits of other scripts are numbers to Python, and would be lost from the case's name.
+    if not text.isascii():
+        raise ValueError(text)
     if isinstance(now, bool):
         if text not in ("true", "false"):
             raise ValueError(text)

@@ -121,7 +121,8 @@ def _words(text: str, number: int) -> str:
 
 def _alternative(output: Mapping[str, Any]) -> str:
     metadata = output["metadata"]
-    return str(metadata.get("alt") or metadata.get(SVG, {}).get("alt") or "").strip()
+    of_drawing = metadata.get(SVG)
+    return str(metadata.get("alt") or (of_drawing.get("alt") if isinstance(of_drawing, dict) else "") or "").strip()
 
 
 def _text(value: str | list[str]) -> str:

@@ -15,7 +15,7 @@ from nbformat.validator import NotebookValidationError
 
 _MARKER = re.compile(r"^# %%", re.MULTILINE)
 _parsed = lru_cache(jupytext.reads)  # A build asks twice, and a server again and again.
-_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^()#\s]+)(?P<anchor>#[^()\s]*)?(?=\))")
+_LINK = re.compile(r"(?<=\]\()(?![a-zA-Z]+:|#|//)(?P<path>[^()#\s]+)(?P<anchor>#[^()\s]*)?(?=\))")
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,15 @@ def test_a_missing_function_and_a_test_that_cannot_go_on_are_said_and_raise_noth
     assert not checked("import sys\ndef area(side):\n    sys.exit()")[0][1]
 
 
+def test_what_a_function_gave_is_quoted_in_part_and_an_error_of_several_by_its_name() -> None:
+    text = "class Text(str):\n    def __len__(self): return 1\n\n"
+    long = f"{text}class Long:\n    def __repr__(self): return Text('a' * 10**6)\n\n"
+    [(_, _, said, _), *_] = checked(f"{long}def area(side):\n    return Long()")
+    assert len(said) < 300
+    [(_, _, said, _), *_] = checked("def area(side):\n    raise ExceptionGroup('both', [ValueError('x')])")
+    assert said == "ExceptionGroup: both (1 sub-exception)"
+
+
 def test_code_that_fails_is_not_tested() -> None:
     ran = json.loads(check_exercise("square", "1 / 0", TESTS, "", lambda text: None))
     assert ran["checks"] == []

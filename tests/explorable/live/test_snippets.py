@@ -208,6 +208,11 @@ def test_a_broken_repr_is_the_snippets_error() -> None:
     assert line == 2
 
 
+def test_an_expression_that_python_cannot_parse_for_its_depth_is_the_snippets_error() -> None:
+    text, _ = failure("x = " + "+".join(["1"] * 30_000))
+    assert text.startswith(("RecursionError", "MemoryError"))
+
+
 def test_endless_recursion_is_an_error_like_any_other() -> None:
     text, line = failure("def f(): f()\nf()")
     assert text.endswith("RecursionError: maximum recursion depth exceeded")

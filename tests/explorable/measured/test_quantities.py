@@ -117,6 +117,7 @@ def test_the_default_format_keeps_four_significant_digits(value: float) -> None:
         ("gb .2f", "perhaps 'GB' is meant"),
         ("furlong", "unknown unit 'furlong'; define it .* 'dozen = 12 \\* guest = dz'"),
         ("m**3*furlong**2/s", r"unknown unit 'furlong' in 'm\*\*3\*furlong\*\*2/s'"),
+        ("nan", "unknown unit 'nan'"),
         ("GB 2f", "unknown number format '2f'"),
         ("GB .2e", "unknown number format '.2e'"),
     ],

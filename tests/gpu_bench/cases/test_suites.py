@@ -148,6 +148,8 @@ def test_a_field_is_set_to_one_value_or_to_each_of_several() -> None:
     assert spread.as_dict()["processes"] == [1, 2], "a field of several numbers takes them all"
     with pytest.raises(ValueError, match=r"no field 'bach'.*batch"):
         with_fields(find_cases("ladder", ()), ["bach=1"])
+    with pytest.raises(ValueError, match="is not like"):
+        with_fields(find_cases("ladder", ("ladder-1558m-10-weights",)), ["batch=\N{FULLWIDTH DIGIT TWO}"])
 
 
 def test_times_that_a_claim_compares_are_measured_in_the_same_turns() -> None:

@@ -95,6 +95,9 @@ def _written(exercise: Exercise, fences: Sequence[Fence], importable: Collection
         except SyntaxError as error:
             yield _at(fence, error.lineno), f"the tests of exercise {exercise.name!r} are no Python: {error.msg}", ""
             continue
+        except (RecursionError, MemoryError):
+            yield fence.line, f"the tests of exercise {exercise.name!r} are nested too deeply", ""
+            continue
         if not nodes:
             fix = "A test is an assert: assert area(2) == 4"
             yield fence.line, f"a part of exercise {exercise.name!r} has no test", fix

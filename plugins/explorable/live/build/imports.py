@@ -39,7 +39,7 @@ def imports_in(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """The imports of a program, none if it does not parse. Forty acts share most of their modules."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
 

@@ -156,7 +156,7 @@ def run(
 
 
 def _awaits(source: str) -> bool:
-    with contextlib.suppress(SyntaxError, ValueError):
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return any(code is not None and code.co_flags & inspect.CO_COROUTINE for code in _split(source, "<asked>"))
     return False
 

@@ -94,11 +94,18 @@ def _unknown(text: str) -> tuple[str, str]:
     """Which factor of a unit is not known, and the way out."""
     factors = (re.match(_FACTOR, part.strip()) for part in re.split(r"(?<!\*)[*/](?!\*)", text))
     names = [_POWER.sub("", found[0]) for found in factors if found]
-    name = next((one for one in names if one != "1" and one not in registry()), text)
+    name = next((one for one in names if one != "1" and not _known(one)), text)
     meant = nearest(name, offered())
     perhaps = f"{meant}; or " if meant.startswith("perhaps") else ""
     define = f"{perhaps}define it among the book's units, by a line as 'guest = [guest]' or 'dozen = 12 * guest = dz'"
     return f"unknown unit '{name}'" + (f" in '{text}'" if name != text else ""), define
+
+
+def _known(name: str) -> bool:
+    try:
+        return name in registry()
+    except (pint.errors.PintError, ValueError):  # What pint takes for a number, as `nan`.
+        return False
 
 
 def offered() -> tuple[str, ...]:
