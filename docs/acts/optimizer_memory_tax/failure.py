@@ -8,9 +8,6 @@ from explorable import live
 
 from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, more, needed
 
-UNSTABLE = " FP16 loses small updates, so it does not train stably."
-"""Follows every remedy that names the format."""
-
 
 @cache
 def out_of_memory(setting: Setting, context: str) -> live.Failure:
@@ -54,12 +51,12 @@ def remedy(setting: Setting, context: str) -> str:
         first, *others = setting.changes_to(nearest[-1]).values()
         change = f"{first} with {' and '.join(others)}"
         said = f"No single change is enough; {change} would fit ({gb(needed(nearest[-1]))} GB at the peak)."
-        return said + UNSTABLE * ("FP16" in change)
-    # Sorted by size: of several steps on one control the last wins, which gives up the least.
-    best = {next(iter(setting.changes_to(other))): other for other in nearest}
-    offers = [f"{setting.changes_to(other)[control]} ({gb(needed(other))} GB)" for control, other in best.items()]
-    said = f"One change is enough: {', or '.join(offers)}."
-    return said + UNSTABLE * ("FP16" in said)
+    else:
+        # Sorted by size: of several steps on one control the last wins, which gives up the least.
+        best = {next(iter(setting.changes_to(other))): other for other in nearest}
+        offers = [f"{setting.changes_to(other)[control]} ({gb(needed(other))} GB)" for control, other in best.items()]
+        said = f"One change is enough: {', or '.join(offers)}."
+    return f"{said} FP16 loses small updates, so it does not train stably." if "FP16" in said else said
 
 
 # --8<-- [end:remedy]

@@ -173,8 +173,9 @@ def _explosion(trials: Trials) -> Iterator[live.Row]:
 def _all_updates(trials: Trials) -> str:
     """How many updates the toy makes, and how many the samples are enough for where it makes more."""
     count = _whole(trials)
-    few = f", the fewest that are simulated (the samples are enough for {trials.wanted})"
-    return f"{count}" if trials.wanted >= count else f"{count}{few}"
+    if trials.wanted >= count:
+        return f"{count}"
+    return f"{count}, the fewest that are simulated (the samples are enough for {trials.wanted})"
 
 
 def _steps(trials: Trials) -> Iterator[live.Row]:

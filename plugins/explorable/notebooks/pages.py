@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 from xml.etree.ElementTree import tostring
@@ -37,13 +38,10 @@ def faults(document: Mapping[str, Any], lines: Sequence[int]) -> Iterator[tuple[
                 continue
             elif SVG in output["data"]:
                 try:
-                    embedded(_text(output["data"][SVG]), "A plot")
+                    _drawing(output)
                 except ValueError as error:
-                    yield (
-                        lines[index],
-                        f"cell {number} shows a plot that no page can hold: {error}",
-                        "let matplotlib draw it",
-                    )
+                    what = f"cell {number} shows a plot that no page can hold: {error}"
+                    yield lines[index], what, "let matplotlib draw it"
                 if not _alternative(output):
                     fix = 'write display(figure, metadata={"alt": "what the plot shows, with its numbers"})'
                     yield lines[index], f"cell {number} shows a plot without words", fix
@@ -104,11 +102,9 @@ def _output(output: Mapping[str, Any], number: int) -> str:
         return _words(_ANSI.sub("", "\n".join(output["traceback"])), number)
     if SVG in output["data"]:
         try:
-            drawing = embedded(_text(output["data"][SVG]), _alternative(output) or "A plot")
+            return f'<div class="il-cell__plot">{_drawing(output)}</div>'
         except ValueError:  # `faults` says what is wrong.
             return ""
-        # One line and no blank ones: Markdown leaves it alone.
-        return f'<div class="il-cell__plot">{" ".join(tostring(drawing, encoding="unicode").split())}</div>'
     return _words(_text(output["data"].get("text/plain", "")), number)
 
 
@@ -117,6 +113,17 @@ def _words(text: str, number: int) -> str:
     inner = escape(text.rstrip("\n"), quote=False).replace("`", "&#96;").replace("\n", "&#10;")
     label = f'role="group" aria-label="Output of cell {number}" tabindex="0"'
     return f'<pre class="il-cell__out" {label}>{inner}</pre>' if inner else ""
+
+
+def _drawing(output: Mapping[str, Any]) -> str:
+    """A plot as HTML. Raises `ValueError` for one that no page can hold."""
+    return _drawn(_text(output["data"][SVG]), _alternative(output) or "A plot")
+
+
+@lru_cache(maxsize=64)  # A page looks for faults first, and then shows it.
+def _drawn(text: str, title: str) -> str:
+    # One line and no blank ones: Markdown leaves it alone.
+    return " ".join(tostring(embedded(text, title), encoding="unicode").split())
 
 
 def _alternative(output: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ class Source:
     @property
     def runs_in_page(self) -> bool:
         """Whether the page's own Python can run the cells, except those tagged `local`."""
-        return self.document["metadata"].get("runs_in_page", False) is True
+        return bool(self.document["metadata"].get("runs_in_page", False))
 
 
 def read(path: Path) -> Source:
@@ -51,8 +51,8 @@ def read(path: Path) -> Source:
         raise ValueError(f"a cell's marker is none of a notebook's: {said}") from None
     if not document.cells:
         raise ValueError("there is no cell; begin every cell with '# %%'")
-    if not isinstance(said := document.metadata.get("runs_in_page", False), bool):
-        raise ValueError(f"runs_in_page is {said!r}; allowed: true, false")
+    if not isinstance(runs := document.metadata.get("runs_in_page", False), bool):
+        raise ValueError(f"runs_in_page is {runs!r}; allowed: true, false")
     lines = tuple(text.count("\n", 0, match.start()) + 1 for match in _MARKER.finditer(text))
     if len(lines) != len(document.cells):
         raise ValueError(f"{len(document.cells)} cells, but {len(lines)} markers; begin every cell with '# %%'")

@@ -70,7 +70,7 @@ def ink_of(colors: Mapping[str, str]) -> None:
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _ACTIVE = {f"{_SVG}{name}" for name in ("script", "foreignObject", "iframe", "a", "animate", "set", "handler")}
-_ELSEWHERE = re.compile(r"url\(\s*['\"]?(?!['\"]?\s*#)|\\\\", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"url\(\s*['\"]?(?!['\"]?\s*#)|\\", re.IGNORECASE)
 
 
 def settings(salt: str, size: float = 10) -> dict[Any, Any]:

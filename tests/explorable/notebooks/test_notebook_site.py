@@ -174,6 +174,7 @@ def test_what_to_install_stands_in_a_cell_of_its_own_before_code(tmp_path: Path)
         ('<g onload="1"/>', "onload='1'; a drawing holds all it shows"),
         ('<image href="https://example.org/x.png"/>', "href='https://example.org/x.png'; a drawing holds"),
         ('<g style="fill:url(//example.org/x)"/>', "a drawing holds all it shows"),
+        (r'<g style="fill:u\72l(//example.org/x)"/>', "a drawing holds all it shows"),
         ('<use href="#none"/>', "its SVG uses '#none', which it does not have"),
     ],
 )

@@ -191,5 +191,4 @@ def _later(expression: ast.expr) -> ast.Lambda:
 def _short(value: Any) -> str:
     # A reader's class may give a text that says it is short.
     text = str.__str__(repr(value))
-    start = str.__getitem__(text, slice(LONGEST))
-    return start if str.__len__(text) <= LONGEST else f"{start}…"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
