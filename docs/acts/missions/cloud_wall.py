@@ -101,7 +101,7 @@ def command(setting: Setting) -> str:
 WALL = Wall(
     situation="Every GPU gathers all weights in every micro-batch, over "
     f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet.",
-    message='"The network is saturated {busy:.0f} % of the time. Halve that, with 40 % MFU, and no explosion."',
+    message='"The network is saturated {busy:.0f} % of the time. About half, with 40 % MFU, and no explosion."',
     levers=(
         Lever(
             "layout",

@@ -221,7 +221,7 @@ def _hint(race: Race, setting: Setting) -> str:
     moved = places(best)
     words = " and ".join(moved)
     most = (
-        f"Of all single steps this one helps most: {words}."
+        f"Of all steps to a neighbouring position this one helps most: {words}."
         if len(best) == 1
         else f"No lever makes it faster by one position; two of this one do most: {words}."
         if len(moved) == 1

@@ -1,6 +1,7 @@
 // Many ledgers side by side: who predicted what in which act.
 import { expect, test, vi } from "vitest";
 import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
+import { typedWords } from "../src/ledger/numbers";
 import { fileName, fileOf, MOST_CHARACTERS, textOf } from "../src/ledger/file";
 import { settle } from "./fake-worker";
 import { account, defended, entry, memory } from "./ledger-kit";
@@ -255,6 +256,11 @@ test("an act that the build does not know is told in the words of a file, which 
   for (const foreign of host.querySelectorAll("bdi")) foreign.remove();
   expect(host.textContent).not.toContain("\u202e");
   expect([...host.querySelectorAll("[aria-label]")].map((one) => one.getAttribute("aria-label")).join("")).not.toContain("\u202e");
+});
+
+test("predictions are told with the digits that were typed, and their middle with all of its own", () => {
+  expect([12.46, 12, -500, 1234.5, 2 / 3].map(typedWords)).toEqual(["12.46", "12", "−500", "1,234.5", "0.667"]);
+  expect(typedWords(median([12.46, 12.5]))).toBe("12.48");
 });
 
 test("the median of an even number of predictions is the mean of the two in the middle", () => {

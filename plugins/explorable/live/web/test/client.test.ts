@@ -246,6 +246,35 @@ describe("stop", () => {
     expect(client.status.phase).toBe("ready");
   });
 
+  test("of a replay brings nothing back: a task that an earlier snippet left behind would have to be stopped for ever", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    client.run(snippet("leaves a task"), [], ignore);
+    worker().ran();
+    await settle();
+    client.run(snippet("endless"), [], ignore).stop();
+    worker().ready();
+    expect(worker().snippets).toEqual(["leaves a task"]);
+    client.stopRunning();
+    worker().ready();
+    expect(worker().snippets).toEqual([]);
+  });
+
+  test("of an exercise's tests brings nothing back: they need nothing of the page", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    client.run(snippet("leaves a task"), [], ignore);
+    worker().ran();
+    await settle();
+    client.run(snippet("exercise"), [], ignore, { tests: "assert True", hidden: "" }).stop();
+    worker().ready();
+    expect(worker().snippets).toEqual([]);
+    client.run(snippet("below"), [snippet("leaves a task")], ignore);
+    expect(worker().snippets).toEqual(["leaves a task"]);
+  });
+
   test("a state that an act is waiting for outlives it", async () => {
     const { client, worker } = bench();
     client.start();

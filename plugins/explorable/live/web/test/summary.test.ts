@@ -24,7 +24,7 @@ describe("the summary of a ledger", () => {
   test("decisions are in words with units, and what no act has given is not yet there", () => {
     const fields: Account["fields"] = { ...account.fields, precision_chosen: "fp16", laptop_fit_achieved: false, laptop_minimum_memory_gb: 13.3607 };
     expect(said(page(entry({ account: { ...account, fields } })))).toMatchObject({
-      "Optimizer chosen": "not yet",
+      "Optimizer chosen": "set by no act yet",
       "Precision chosen": "FP16",
       "Fits the laptop, and trains": "no",
       "Least memory that trains": "13.4 GB",

@@ -152,7 +152,7 @@ export class Question {
     const empty = input.value.trim() === "" && !input.validity?.badInput;
     const value = empty || input.validity?.badInput ? Number.NaN : Number(input.value);
     if (Number.isFinite(value) && inRange(input, value)) return { value, problem: "" };
-    const range = `from ${input.min} to ${input.max}`;
+    const range = `from ${Number(input.min).toLocaleString("en-US")} to ${Number(input.max).toLocaleString("en-US")}`;
     if (empty) return { value: null, problem: `Type a number ${range} first.` };
     if (!Number.isFinite(value)) return { value: null, problem: `That is not a number. Type one ${range}.` };
     return { value: null, problem: `${this.words(value)} is out of range. Type a number ${range}.` };

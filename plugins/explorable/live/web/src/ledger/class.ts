@@ -7,7 +7,7 @@ import { all, h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Account, Entry, Memory } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
-import { answerWords, figureWords, round } from "./numbers";
+import { answerWords, figureWords, typedWords } from "./numbers";
 import { earlierWords, shareWords } from "./summary";
 import type { Value } from "./types";
 
@@ -345,7 +345,7 @@ const seen = (text: string): string => text.replace(/[\u061c\u200e\u200f\u202a-\
 function picture(played: Played): HTMLElement {
   const { title, question, quoted, predictions, chosen, answers, unit } = played;
   const asks = quoted ? quotation(quoted) : [` ${question}`];
-  const middle = predictions.length ? ` Median of the first predictions: ${round(median(predictions))}${unit}.` : "";
+  const middle = predictions.length ? ` Median of the first predictions: ${typedWords(median(predictions))}${unit}.` : "";
   const differ = answers.size > 1 ? ` The files differ in the answer: ${[...answers].map(([words, { ledgers }]) => `${words} in ${ledgers}`).join(", ")}.` : "";
   const [opens, closes] = predictions.length ? (["", "."] as const) : (["“", "”"] as const);
   const told = played.answered && !chosen.has(played.answered) ? [` The answer: ${opens}`, own(played.answered), closes] : [];
@@ -394,7 +394,7 @@ function axis({ title, answer, answered, unit, predictions }: Played): SVGElemen
     ...dots.map((dot) =>
       mark("circle", { cx: String(dot.x), cy: String(base - dot.height * (DOT + 1) + DOT / 2), r: String(DOT / 2), fill: "var(--il-muted)" }),
     ),
-    ...[low, high].map((value) => words(x(value), tall - 4, value === answer ? answered : `${round(value)}${unit}`, value === low ? "start" : "end")),
+    ...[low, high].map((value) => words(x(value), tall - 4, value === answer ? answered : `${typedWords(value)}${unit}`, value === low ? "start" : "end")),
   );
   if (answer !== null) {
     svg.append(mark("line", { x1: String(x(answer)), x2: String(x(answer)), y1: "14", y2: String(base), stroke: "var(--il-good)", "stroke-width": "2" }));
@@ -477,5 +477,5 @@ const count = (number: number, what: string): string => `${number} ${what}${numb
 function numbers(values: readonly number[]): string {
   if (!values.length) return "none of them a number";
   const sorted = [...values].sort((one, other) => one - other);
-  return `from ${round(sorted[0] ?? 0)} to ${round(sorted.at(-1) ?? 0)}, the median ${round(median(values))}`;
+  return `from ${typedWords(sorted[0] ?? 0)} to ${typedWords(sorted.at(-1) ?? 0)}, the median ${typedWords(median(values))}`;
 }

@@ -7,6 +7,14 @@ const NUMBER = /\d[\d,]*(?:\.\d{1,9})?/g;
 /** To three digits: for what no text of the act says. */
 export const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
 
+/** A number that a reader typed, or the middle of such, with all its digits. */
+export function typedWords(value: number): string {
+  // Binary fractions leave a last digit over.
+  const exact = Number(value.toPrecision(12));
+  const digits = String(exact).split(".")[1]?.length ?? 0;
+  return (digits < ENDLESS ? fixed(exact, digits) : round(exact)).replace("-", "−");
+}
+
 /** So many digits behind the point as the texts show of a number; null where none says it. Of two that say it, the finer counts. */
 function digitsIn(value: number, texts: readonly string[]): number | null {
   const all = texts.flatMap((text) => text.match(NUMBER) ?? []);

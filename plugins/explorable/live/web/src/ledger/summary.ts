@@ -43,7 +43,7 @@ function section(entry: Entry, href: Href): Node[] {
     h("dl", { class: "il-ledger__facts" }, ...facts.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)])),
     ...(account.moves.length ? [h("h3", {}, "Moves"), h("ol", {}, ...account.moves.map((move) => h("li", {}, move)))] : []),
     ...(account.reflections.length
-      ? [h("h3", {}, "Reflections"), h("ul", {}, ...account.reflections.map(({ text, correct }) => h("li", {}, text, judged(correct))))]
+      ? [h("h3", {}, "Reflections, each judged where the instruments stood when it was checked"), h("ul", {}, ...account.reflections.map(({ text, correct }) => h("li", {}, text, judged(correct))))]
       : []),
   ];
 }
@@ -107,7 +107,7 @@ const said = (entries: readonly Entry[]): string[] =>
   entries.flatMap(({ memory, account }) => [memory?.best?.headline.value, account?.headline?.value, account?.prediction].flatMap((text) => text ?? []));
 
 function words(value: Value | null, { unit = "", names = {} }: Shown, texts: readonly string[]): string {
-  if (value === null) return "not yet";
+  if (value === null) return "set by no act yet";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return `${shownIn(value, ...texts)} ${unit}`.trim();
   return Object.hasOwn(names, value) ? (names[value] as string) : value;

@@ -88,6 +88,8 @@ export class PythonClient {
   #current: Task | null = null;
   #nextId = 1;
   #runs = 0;
+  /** The owner of what a restart brings back. */
+  #replays = 0;
   /** Page -> snippet -> as it last ran without error in the present worker, in order of first success. */
   readonly #ran = new Map<string, Map<string, Snippet>>();
   /** The page on which a link's code has run in the present worker. */
@@ -234,7 +236,8 @@ export class PythonClient {
     const waiting = this.#queue.filter((task) => task.owner === owner);
     this.#queue = this.#queue.filter((task) => task.owner !== owner);
     const running = this.#current?.owner === owner ? this.#current : null;
-    if (running) this.#respawn(running.body.kind === "run" ? running.body.page : "");
+    // What tests ran alone needs nothing of the page; and what is stopped while it is replayed would only need to be stopped again.
+    if (running) this.#respawn(running.body.kind === "run" && !running.body.tests && owner !== this.#replays ? running.body.page : "");
     // Nobody else waits for the start: it ends here, and so do its downloads.
     else if (waiting.length && this.#status.phase === "loading" && !this.#queue.length) this.#end();
     for (const task of running ? [running, ...waiting] : waiting) task.settle({ kind: "stopped" });
@@ -264,8 +267,8 @@ export class PythonClient {
     this.#begin({ phase: "stopped", label: "Python restarts", percent: null });
     const rest = this.#queue;
     this.#queue = [];
-    const owner = (this.#runs += 1);
-    for (const snippet of replay) this.#prepare(snippet, owner);
+    this.#replays = this.#runs += 1;
+    for (const snippet of replay) this.#prepare(snippet, this.#replays);
     this.#queue.push(...rest);
   }
 
