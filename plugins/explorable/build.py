@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ class Builds:
 
     serving: bool = False
     again: bool = False
+    begun: float = 0.0
     decoded: intake.Decoded = field(default_factory=intake.Decoded)
     pages: Pages = field(default_factory=Pages)
 
@@ -98,7 +100,8 @@ class Build:
         located = LocateExtension(self.root)
         if apart := own.made_apart():
             self._elements = located.elements = ElementsApart(apart, self.root)
-        self.site = Site(self.root, docs, located, about.address, serving, again)
+        self.site = Site(self.root, docs, located, about.address, serving, again, self._builds.begun)
+        self._builds.begun = time.time()
         self._links, self._entered = set[Path](), set[str]()
         # A template is no file of the site, but a page may be made of it.
         for link in intake.links(self._folders[1]) if theme else ():

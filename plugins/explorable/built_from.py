@@ -14,7 +14,7 @@ from pathlib import Path
 from explorable.figures.options import FiguresOptions
 from explorable.live.build.rooms import Written, shared_files
 from explorable.live.options import LiveOptions
-from explorable.shared.cache import digest, fingerprint
+from explorable.shared.cache import digest, files_in, fingerprint
 from explorable.shared.scan import scan
 
 DATA = (".bib", ".json", ".toml", ".yml")
@@ -68,12 +68,12 @@ class Sources:
 
     def _shared(self, texts: Mapping[str, str]) -> str:
         """A hash of what every page may show something of."""
-        found = [file for path in self.watched if path != self.docs for file in _files(path)]
+        found = [file for path in self.watched if path != self.docs for file in files_in(path)]
         # Only templates of the theme matter: styles, fonts and scripts are copied beside the pages and are no part of
         # them.
         watched = [file for file in found if not any(file.is_relative_to(folder) for folder in self.themes)]
         data = [path for path in sorted(self.docs.rglob("*")) if path.suffix in DATA]
-        theme = [file for folder in self.themes for file in _files(folder) if file.suffix in TEMPLATES]
+        theme = [file for folder in self.themes for file in files_in(folder) if file.suffix in TEMPLATES]
         structure = [f"{page}: {item}" for page, text in texts.items() for item in _structure(text)]
         terms = texts.get(self.figures.glossary, "") if self.figures else ""
         sources = [self.configuration, *watched, *data, *theme]
@@ -105,9 +105,3 @@ def _structure(text: str) -> Iterator[str]:
     page = scan(text)
     yield from (f"{block.name} {block.argument}" for block in page.blocks)
     yield from (role.text for role in page.roles if role.name in _CLAIMS)
-
-
-def _files(path: Path) -> list[Path]:
-    """A file, or all files of a folder, byte code left out."""
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
-    return [file for file in found if file.is_file() and "__pycache__" not in file.parts]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
 
+from explorable.shared.cache import files_in
+
 if TYPE_CHECKING:
     from explorable.shared.locate import LocateExtension
 
@@ -58,7 +60,8 @@ class Site:
 
     root: the book's folder. docs: that of its sources. address: where it will stand; "" if nobody says.
     located: knows on which line of which source file something stands; every part's messages come from it.
-    serving: whether a server builds it, again and again. again: whether it did so before.
+    serving: whether a server builds it, again and again. again: whether it did so before, and since when, in seconds
+        since 1970.
     """
 
     root: Path
@@ -67,6 +70,11 @@ class Site:
     address: str = ""
     serving: bool = False
     again: bool = False
+    since: float = 0.0
+
+    def edited(self, folder: Path) -> bool:
+        """Whether a file of a folder is newer than the last build: a child process will be needed for it."""
+        return self.again and any(file.stat().st_mtime > self.since for file in files_in(folder))
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ def _hint(race: Race, setting: Setting) -> str:
     moved = places(best)
     words = " and ".join(moved)
     most = (
-        f"Of all steps to a neighbouring position this one helps most: {words}."
+        f"Of all steps to a neighboring position this one helps most: {words}."
         if len(best) == 1
         else f"No lever makes it faster by one position; two of this one do most: {words}."
         if len(moved) == 1
@@ -272,12 +272,12 @@ def _standing(track: Track, state: live.State) -> live.Table:
     seconds, period = race.period
     start = start_of(race.levers)
 
-    def line(name: str, setting: Setting) -> dict[str, str]:
+    def line(name: str, setting: Setting, moves: int = 0) -> dict[str, str]:
         stages, reached = race.stages(setting), score(race, setting)
         worth = "refused" if stages.refused else "too slow" if reached is None else _number(reached)
-        return live.row(name, _number(stages.rate * seconds), worth)
+        return live.row(name, _number(stages.rate * seconds), "out of moves" if moves > MOVES else worth)
 
-    rows = [line("Where you began", start), line("You, now", state.controls)]
+    rows = [line("Where you began", start), line("You, now", state.controls, state.moves)]
     rows.append(live.row("Needed", _number(race.target * seconds), "–"))
     rows.append(live.row(f"Best that meets the target, of {best.total:,} settings", "?", _number(best.score)))
     caption = f"{race.sample.capitalize()} {period}, and what they cost."

@@ -14,6 +14,7 @@ from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 from pybtex.richtext import Text  # type: ignore[import-untyped]
 
 from explorable.shared.errors import LineError
+from explorable.shared.unchanged import Unchanged
 
 _PLAIN = Backend()
 REQUIRED = ("author", "title", "year")
@@ -62,9 +63,13 @@ def load(path: Path) -> dict[str, Work]:
         LineError: The file cannot be read, or an entry lacks author, title, year or address.
     """
     try:
-        data = parse_file(str(path), bib_format="bibtex", encoding="utf-8")
+        return dict(_read(path))
     except (OSError, PybtexError) as error:
         raise LineError(" ".join(str(error).split()), getattr(error, "lineno", None)) from error
+
+
+def _works_of(path: Path) -> dict[str, Work]:
+    data = parse_file(str(path), bib_format="bibtex", encoding="utf-8")
     found: dict[str, Work] = {}
     for key, entry in data.entries.items():
         try:
@@ -74,6 +79,9 @@ def load(path: Path) -> dict[str, Work]:
             lines = enumerate(path.read_text("utf-8").splitlines(), 1)
             raise LineError(str(error), next((n for n, text in lines if begins.match(text)), None)) from None
     return _told_apart(found)
+
+
+_read = Unchanged(_works_of)
 
 
 def _told_apart(works: dict[str, Work]) -> dict[str, Work]:

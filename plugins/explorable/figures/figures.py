@@ -58,6 +58,10 @@ class Figures:
         # Every page with a strip asks for them, and would wait for the figures of all pages behind it.
         self._stops: list[dict[str, Any]] | None = None
 
+    def start(self) -> None:
+        """Let the child process import what it draws with, while the build does something else."""
+        self._child.start()
+
     def begin(self, names: Iterable[str]) -> None:
         """Begin to draw figures, and to tell the `STORY`, which pages will ask for."""
         self._answers.begin(names)

@@ -46,6 +46,8 @@ class FiguresPart(Part):
         engine = library_of("figures", options.engine, root)
         drawings = Cache(cache / "figures" if options.cache else None)
         figures = Figures(site.docs / options.figures, engine, drawings, cache / "bytecode")
+        if site.edited(figures.folder):
+            figures.start()
         self._located: LocateExtension = site.located
         self._located.known |= CONSTRUCTS
         # The states of moving figures by their address, under the site's root.

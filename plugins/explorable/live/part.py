@@ -58,6 +58,8 @@ class LivePart(Part):
             locate.source_path(acts, root),
             Evidence(records, root),
         )
+        if site.edited(acts):
+            self._runner.start()
         self._located, self._imports = site.located, LibraryImports(root, self._importable)
         self._faults: set[Defect] = set()
         self._located.known |= CONSTRUCTS

@@ -19,20 +19,33 @@ from typing import Any
 from explorable.shared.installed import Imported, Installed
 from explorable.shared.log import logger
 from explorable.shared.sums import digest as digest
+from explorable.shared.unchanged import Unchanged
 
 log = logger("cache")
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
     """A hash of the content of files and of all files in folders, byte code left out, and of the Python version."""
-    files: list[tuple[str, bytes]] = []
+    parts = [platform.python_version()]
     for path in paths:
-        if path.is_file():
-            files.append((path.name, path.read_bytes()))
-        for file in sorted(path.rglob("*")) if path.is_dir() else ():
-            if file.is_file() and "__pycache__" not in file.parts:
-                files.append((file.relative_to(path).as_posix(), file.read_bytes()))
-    return digest(platform.python_version(), *(part for name, data in files for part in (name, data)))
+        for file in files_in(path):
+            parts += [path.name if file == path else file.relative_to(path).as_posix(), _content(file)]
+    return digest(*parts)
+
+
+def files_in(path: Path) -> list[Path]:
+    """A file, or all files of a folder in order, byte code left out; none where nothing is there."""
+    if not path.is_dir():
+        return [path] if path.is_file() else []
+    walk = os.walk(path)
+    found = (
+        Path(folder, name) for folder, _, names in walk if "__pycache__" not in Path(folder).parts for name in names
+    )
+    return sorted(file for file in found if file.is_file())
+
+
+_content = Unchanged(lambda file: digest(file.read_bytes()))
+"""A hash of a file's content."""
 
 
 class Cache:

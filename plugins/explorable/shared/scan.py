@@ -214,7 +214,7 @@ class Scan:
         return list(dict.fromkeys(shown))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def scan(text: str, *, whole: bool = True) -> Scan:
     """Read a page, or a part of one. One that is not `whole` has no front matter: it begins below that."""
     lines = text.split("\n")

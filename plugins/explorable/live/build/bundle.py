@@ -12,8 +12,9 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import explorable
 from explorable.book import Book, current
 from explorable.live.build.lean import lean
 from explorable.live.build.packages import Package
+from explorable.shared.cache import fingerprint
 
 LOCK_FILE = "pyodide-lock.json"
 """What Pyodide's npm package calls the list of all packages of its distribution."""
@@ -66,16 +68,18 @@ def build_wheels(package: Path = EXPLORABLE, book: Book | None = None) -> tuple[
     """
     book = book or current()
     name = package.name
-    runtime = [f"{name}/__init__.py", f"{name}/live/__init__.py", f"{name}/live/runtime"]
+    runtime = (f"{name}/__init__.py", f"{name}/live/__init__.py", f"{name}/live/runtime")
     fields = {f"{name}/live/runtime/ledger.json": json.dumps(book.ledger_fields(), sort_keys=True)}
     if book.library is not None:
         fields[f"{name}/live/runtime/library.txt"] = book.library.name
-    made = _build(package.parent, "explorable-live", explorable.__version__, name, runtime, fields)
+    parts = (package.parent, "explorable-live", explorable.__version__, name, runtime, tuple(fields.items()))
+    made = _Contents(*parts).wheel()
     if book.library is None:
         return (made,)
     library = book.library
-    parts = [name.replace(".", "/") for name in book.later if name.startswith(f"{library.name}.")]
-    return (_build(library.parent, library.name, book.version, library.name, [library.name], {}, parts), made)
+    later = tuple(name.replace(".", "/") for name in book.later if name.startswith(f"{library.name}."))
+    own = _Contents(library.parent, library.name, book.version, library.name, (library.name,), exclude=later)
+    return (own.wheel(), made)
 
 
 def later_archive(book: Book | None = None) -> bytes | None:
@@ -128,19 +132,31 @@ def _spec(wheel: Wheel) -> dict[str, Any]:
     return spec.model_dump()
 
 
-def _build(
-    root: Path,
-    name: str,
-    version: str,
-    module: str,
-    include: list[str],
-    texts: Mapping[str, str],
-    exclude: Sequence[str] = (),
-) -> Wheel:
-    """The wheel of what `include` names below `root`, not `exclude`, and of `texts`: path in the wheel -> content."""
+@dataclass(frozen=True)
+class _Contents:
+    """What `include` names below `root`, not `exclude`, and `texts`: path in the wheel and content."""
+
+    root: Path
+    name: str
+    version: str
+    module: str
+    include: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def wheel(self) -> Wheel:
+        """The wheel with these contents. A server builds it again only when a file has changed."""
+        return _built(self, fingerprint(self.root / part for part in self.include))
+
+
+@lru_cache(maxsize=4)
+def _built(contents: _Contents, _files: str) -> Wheel:
+    root, name, version, include, exclude = (
+        contents.root, contents.name, contents.version, [*contents.include], contents.exclude
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         forced = {}
-        for number, (place, text) in enumerate(texts.items()):
+        for number, (place, text) in enumerate(contents.texts):
             file = Path(folder) / str(number)
             file.write_text(text, encoding="utf-8")
             forced[str(file)] = place
@@ -152,7 +168,7 @@ def _build(
         }  # fmt: skip
         builder = WheelBuilder(str(root), config=config, metadata=ProjectMetadata(str(root), None, config))
         path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
-        return Wheel(name, version, module, path.name, _lean(path.read_bytes()))
+        return Wheel(name, version, contents.module, path.name, _lean(path.read_bytes()))
 
 
 EPOCH = (1980, 1, 1, 0, 0, 0)

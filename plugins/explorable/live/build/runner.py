@@ -144,6 +144,11 @@ class Runner:
         self._read: dict[Written, _Sources] = {}
         self._baked: Ahead[Written, BakedAct] = Ahead(self._bake)
 
+    def start(self) -> None:
+        """Let the child processes of acts import what they need, while the build does something else."""
+        self._playing.start()
+        self._drawing.start()
+
     def begin(self, acts: Iterable[Written]) -> None:
         """Begin to bake acts that pages will ask for. What is wrong with one is told when it is asked for."""
         for written in acts:

@@ -85,9 +85,14 @@ def parse_unit(text: str) -> pint.Unit:
             f"unknown unit '{text[:_LONGEST]}'", "write names with *, / and small powers, as 'GB/s' or 'm**2'"
         )
     try:
-        return registry().parse_units(_PURE.get(text, text))
+        return _parsed(current().units.lines, text)
     except (pint.errors.PintError, ValueError, TypeError, AttributeError) as error:
         raise MeasuredError(*_unknown(text)) from error
+
+
+@functools.cache
+def _parsed(defined: tuple[str, ...], text: str) -> pint.Unit:
+    return _registry(defined).parse_units(_PURE.get(text, text))
 
 
 def _unknown(text: str) -> tuple[str, str]:

@@ -233,6 +233,17 @@ describe("the ledger of a browser", () => {
     told.mockRestore();
   });
 
+  test("an attempt that was reset and comes back is no earlier one", async () => {
+    const store = await tab(new FakeDatabase());
+    const played = entry({ act: "tax", updated: 10 });
+    store.merge([played]);
+    const earlier = { attempts: 1, first: account.prediction, revealed: true };
+    const { prediction: _, ...rest } = memory;
+    store.write("tax", "none", { ...rest, prediction: null, explored: false, revealed: false, earlier }, account);
+    store.merge([played]);
+    expect(store.entries().map((one) => [one.memory?.prediction, one.memory?.earlier])).toEqual([[memory.prediction, undefined]]);
+  });
+
   test("merging takes what is newer or was reset here, and says what it kept", async () => {
     const store = await tab(new FakeDatabase());
     store.merge(["old", "new", "gone", "again", "moved"].map((act) => entry({ act, updated: 10 })));

@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, keptEntry, newer, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { LATEST, earlierOf, keptEntry, newer, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
 import { equal } from "../equal";
 import { bookId } from "../release";
@@ -130,11 +130,13 @@ export class Ledger {
 
   /** An entry from elsewhere as it stands here: newer than what it takes the place of, and with all attempts that either knows of. */
   #brought(entry: Entry): Entry {
-    const { act, memory } = entry;
+    const { act, memory, account } = entry;
     const updated = this.#after(act, entry.updated);
     const present = this.#entries.get(act);
     const earlier = present?.memory?.earlier;
-    const more = memory && earlier && earlier.attempts > (memory.earlier?.attempts ?? 0);
+    // The attempt that was reset here may come back: it is no earlier one.
+    const back = memory && equal(earlier, earlierOf(memory, () => account?.prediction ?? ""));
+    const more = memory && earlier && !back && earlier.attempts > (memory.earlier?.attempts ?? 0);
     const code = memory?.exercise?.code;
     const brought = Boolean(code) && (code !== present?.memory?.exercise?.code || present?.brought);
     return {
