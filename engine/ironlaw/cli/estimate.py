@@ -161,7 +161,7 @@ def _peak_rows(found: Estimate) -> Iterator[tuple[str, Cell, str]]:
     if memory.runtime:
         yield "runtime", Cell(gigabytes(memory.runtime), "memory"), WORDS["runtime"]
     yield "context", Cell(gigabytes(memory.context), "memory"), WORDS["context"]
-    # As the two are shown, to 0.01 GB: the line adds up.
+    # As both are shown.
     left = round(memory.capacity, -7) - round(memory.device_total, -7)
     verdict = f"fits: {gigabytes(left)} GB to spare" if found.fits else f"does not fit: {gigabytes(-left)} GB too much"
     meaning = "good" if found.fits else "over"

@@ -7,15 +7,19 @@ from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import DIVIDES, Facts, Format, Reading
+from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
 
 Document = Mapping[str, Any]
 
 
 def _block(document: Document, name: str) -> Document:
-    """A block of a file; empty where it is not there."""
+    """A block of a file; empty where it is not there. Raises `EngineError` for what is none."""
     found = document.get(name)
-    return found if isinstance(found, Mapping) else {}
+    if found in values.ABSENT:
+        return {}
+    if not isinstance(found, Mapping):
+        raise EngineError(name, found, "a block of settings")
+    return found
 
 
 _UNCOUNTED = ("zero_hpz_partition_size", "mics_shard_size", "zeropp_loco_param")
@@ -49,8 +53,10 @@ def deepspeed(document: Document) -> Reading:
     stage = values.count("zero_optimization.stage", zero.get("stage", 0), 0) or 0
     if stage > 3:
         raise EngineError("zero_optimization.stage", stage, (0, 1, 2, 3))
-    half = {form: _block(document, name).get("enabled") for form, name in (("bf16", "bf16"), ("fp16", "fp16"))}
-    chosen = next((form for form, value in half.items() if values.switch(f"{form}.enabled", value)), None)
+    halves = ("bf16", "fp16")
+    chosen = [one for one in halves if values.switch(f"{one}.enabled", _block(document, one).get("enabled"))]
+    if len(chosen) > 1:
+        raise EngineError("fp16.enabled", True, (False,), because="bf16 is enabled too")
     facts = Facts(
         runtime="deepspeed",
         optimizer=_OPTIMIZERS.get(_optimizer(document)),
@@ -58,7 +64,7 @@ def deepspeed(document: Document) -> Reading:
         offload_optimizer=_away(zero, "offload_optimizer"),
         offload_parameters=_away(zero, "offload_param"),
         offload_sizes=_sizes(zero, stage),
-        compute=chosen,  # type: ignore[arg-type]
+        compute=chosen[0] if chosen else None,  # type: ignore[arg-type]
         sums=_sums(_block(document, "data_types").get("grad_accum_dtype")),
         micro_batch=values.count("train_micro_batch_size_per_gpu", document.get("train_micro_batch_size_per_gpu")),
         accumulate=values.count("gradient_accumulation_steps", document.get("gradient_accumulation_steps")),
@@ -105,21 +111,13 @@ def _sizes(zero: Document, stage: int) -> str | None:
 
 
 def _sums(value: object) -> Format | None:
-    names: dict[str, Format] = {
-        "fp32": "fp32",
-        "float32": "fp32",
-        "bf16": "bf16",
-        "bfloat16": "bf16",
-        "fp16": "fp16",
-    }
-    return values.named("data_types.grad_accum_dtype", value, names, ("fp32", "bf16", "fp16"))
+    names: dict[str, Format] = {"fp32": "fp32", "bf16": "bf16", "fp16": "fp16"}
+    return values.named("data_types.grad_accum_dtype", value, {**names, **FORMATS}, tuple(names))
 
 
 def _away(zero: Document, name: str) -> bool:
-    device = _block(zero, name).get("device", "none")
-    if device not in ("none", "cpu", "nvme", None):
-        raise EngineError(f"{name}.device", device, ("none", "cpu", "nvme"))
-    return device in ("cpu", "nvme")
+    places = {"none": False, "cpu": True, "nvme": True}
+    return values.named(f"{name}.device", _block(zero, name).get("device"), places) or False
 
 
 def is_accelerate(document: Document) -> bool:
@@ -177,8 +175,5 @@ def _fsdp(config: Document) -> dict[str, Any]:
 
 
 def _precision(value: object) -> str | None:
-    if value in (*values.ABSENT, "no", False):
-        return None
-    if value not in ("bf16", "fp16", "fp8"):
-        raise EngineError("mixed_precision", value, ("no", "fp16", "bf16", "fp8"))
-    return str(value)
+    names = {"no": None, "fp16": "fp16", "bf16": "bf16", "fp8": "fp8"}
+    return values.named("mixed_precision", "no" if value is False else value, names)

@@ -21,6 +21,8 @@ Kind = Literal[
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
 Format = Literal["fp32", "bf16", "fp16", "fp8", "int8", "nf4", "auto", "auto-fp32"]
+FORMATS: Mapping[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+"""By PyTorch's names."""
 """`auto` is BF16 on a card that has it, and elsewhere FP16, or FP32 where a file refuses FP16."""
 AUTO = ("auto", "auto-fp32")
 """Formats that are the card's."""

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from ironlaw.files import values
-from ironlaw.files.facts import Facts, Format, Kind, Reading
+from ironlaw.files.facts import FORMATS, Facts, Kind, Reading
 
 _SIZES = {"n_layer": 12, "n_head": 12, "n_embd": 768}
 """Settings of the model, as it is where nobody says them: GPT-2's."""
@@ -23,7 +23,6 @@ _MARKS = {*_SIZES, "batch_size", "block_size", "max_iters", "init_from", "lr_dec
 _LEAST = 2
 """Settings by which a text is nanoGPT's."""
 _LINE = re.compile(r"^(?:Overriding: )?([a-z]\w{1,39})[ \t]*=[ \t]*([^#\n]{1,99})", re.MULTILINE)
-_FORMATS: Mapping[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
 def settings(text: str) -> dict[str, str]:
@@ -48,7 +47,7 @@ def read(given: Mapping[str, Any], kind: Kind, *, alone: bool) -> Reading:
     Raises:
         EngineError: A value is none that nanoGPT takes.
     """
-    form = values.named("dtype", given.get("dtype"), _FORMATS)
+    form = values.named("dtype", given.get("dtype"), FORMATS)
     facts = Facts(
         micro_batch=_count(given, "batch_size"),
         sequence=_count(given, "block_size"),

@@ -18,7 +18,7 @@ from typing import Any
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import DIVIDES, Attention, Facts, Format, Kind, Reading, Stage
+from ironlaw.files.facts import DIVIDES, FORMATS, Attention, Facts, Format, Kind, Reading, Stage
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -432,8 +432,7 @@ def _adapted(document: Document) -> bool | None:
 def _of_a_script(document: Document) -> Found:
     """What the options of `transformers`' Trainer, of TRL and of scripts around them say."""
     kept = document.get("dtype", document.get("torch_dtype"))
-    formats: dict[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-    found: dict[str, Any] = {**_compute(document), "weights": formats.get(str(kept))}
+    found: dict[str, Any] = {**_compute(document), "weights": FORMATS.get(str(kept))}
     targets = _targets(document.get("lora_target_modules"))
     adapted = _adapted(document)
     if adapted is False:

@@ -270,6 +270,8 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Co
     elif facts.sequence is not None and not facts.packing and "sequence" not in silent:
         assumed.append(f"Every sequence has {facts.sequence:,} tokens; shorter ones need less.")
     found["precision"] = _precision(facts)
+    if facts.compute is None and "precision" not in given:
+        assumed.append("Products in the default format: no file says which.")
     found["optimizer"], found["update"] = facts.optimizer, facts.update
     if facts.attention is not None:
         found["attention"] = "standard" if facts.attention == "eager" else "flash"
@@ -385,8 +387,11 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
         if rest:
             why = "which share the passes"
             raise EngineError("devices", facts.devices, f"a divisor of {facts.accumulate_all}", because=why)
-    if facts.global_batch is not None and accumulate is None:
-        accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
+    if facts.global_batch is not None:
+        each = (facts.micro_batch or 1) * (replicas or 1)
+        accumulate = accumulate or max(facts.global_batch // each, 1)
+        if each * accumulate != facts.global_batch:
+            assumed.append(f"A step has {each * accumulate:,} sequences, and a file says {facts.global_batch:,}.")
     found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
     if (facts.expert or 1) > 1:
         if (replicas or 1) * context % (facts.expert or 1):

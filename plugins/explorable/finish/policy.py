@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from explorable.finish import drawn
-from explorable.finish.scripts import Found, drawing, scripts
+from explorable.finish.scripts import Found, drawing, hash_of, scripts
 from explorable.manifest import Manifest
 from explorable.shared.errors import Defect
 from explorable.shared.log import logger
@@ -30,6 +30,7 @@ _BESIDE = frozenset({
     "license", "notice",
 })  # fmt: skip
 """Endings, and names without one, of files that no browser shows as a page; drawings are looked at."""
+_PROGRAMS = (".js", ".mjs", ".cjs")
 _MAP = "sitemap.xml"
 _THEME = "assets/javascripts/bundle.*.min.js"
 """The theme's program."""
@@ -61,7 +62,7 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
     # The page for unknown addresses is shown at any of them, so its scripts begin at the host's root.
     below = urlsplit(manifest.address).path.lstrip("/")
     own += [below + name for name in own]
-    _outside(site, manifest)
+    _outside(site, manifest, known)
     for path in sorted(site.rglob("*.html")):
         page = path.relative_to(site).as_posix()
         html = _POLICY.sub("", path.read_text(encoding="utf-8"), count=1)
@@ -95,21 +96,32 @@ def allowed(listed: Path) -> dict[str, str]:
     return found
 
 
-def _outside(site: Path, manifest: Manifest) -> None:
-    """Remove files beside the pages that a browser would show as a page, and drawings that run a script.
+def _outside(site: Path, manifest: Manifest, known: Container[str] = ()) -> None:
+    """Remove files beside the pages that a browser would show as a page, drawings that run a script, and programs.
 
-    Files of the docs folder and of the book's own theme are looked at; what the build makes is its own.
+    Files of the docs folder and of the book's own theme are looked at; what the build makes is its own. A program of
+    the docs folder stays where every page names it, or its hash is `known`: a worker made of it would have no policy.
     """
     for path in sorted(site.rglob("*")):
         kind, name = path.suffix.lower() or path.name.lower(), ""
         below = path.relative_to(site).as_posix()
         # A theme may have a template for it, and it is XML as a drawing is.
         looked_at = kind == ".svg" or below == _MAP
-        if looked_at or kind not in _BESIDE:
+        program = kind in _PROGRAMS and below not in manifest.scripts
+        if looked_at or program or kind not in _BESIDE:
             name = manifest.beside(below)
         if not name:
             continue
-        if looked_at:
+        if program:
+            # The theme's own folder is the author's, as its templates are.
+            if not name.startswith(f"{manifest.docs}/"):
+                continue
+            hash_ = hash_of(path.read_bytes().decode("utf-8", "replace"))
+            if hash_ in known:
+                continue
+            what = f"no page names this program (sha256 {hash_}), and what a page holds may start it without a policy"
+            defect = Defect(name, 1, what, "Leave it out, or name it among the scripts of every page, or list its hash")
+        elif looked_at:
             parts = drawn.no_entry if below == _MAP else drawn.no_element
             if not (found := drawing(raw := path.read_bytes(), parts)):
                 continue

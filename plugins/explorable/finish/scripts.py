@@ -43,6 +43,8 @@ _NOTHING = "javascript:void(0)"
 _UNSEEN_PART = re.compile(r"<!doctype|<!entity|<\?xml-stylesheet", re.IGNORECASE)
 _IN_UTF_8 = "Save the drawing as XML in the encoding UTF-8"
 _BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
+_OWNED = "__"
+"""How the ids begin by which the theme's program finds its settings, as the address of its worker, and its parts."""
 _ASKS = {"link": "href", "base": "href", "iframe": "src", "frame": "src", "form": "action"}
 _ONLY_SAYS = frozenset({
     "alternate", "author", "bookmark", "canonical", "cite-as", "copyright", "help", "license", "me", "privacy-policy",
@@ -110,6 +112,7 @@ def scripts(
         inside: of a frame's text, in which no other frame may be, what is left to read of its page.
     """
     budget, read = inside or _Budget(html), 0
+    owned: set[str] = set()
     for tag in _TAG.finditer(html):
         if tag.start() < read:
             continue
@@ -132,6 +135,11 @@ def scripts(
                 yield found
                 # Whoever listed a text has read it. In all other texts there may be more.
                 read = closed.start() if found.hash and not found.refused else 0
+        if (name := (attributes or {}).get("id", "")).startswith(_OWNED):
+            if name in owned:
+                refused = f"the id {_short(name)!r} is the theme's, whose program takes the first of two on a page"
+                yield Found(tag.start(), opened, "", refused, name)
+            owned.add(name)
         if attributes:
             for refused, clue in _faults(kind, opened, attributes, budget, framed=inside is not None):
                 yield Found(tag.start(), opened, "", refused, clue)

@@ -252,6 +252,33 @@ def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a
     ]
 
 
+CONFIG = '<script id="__config" type="application/json">{"search": "search.js"}</script>'
+
+
+@pytest.mark.parametrize("id_", ['"__config"', "__config", "'&#95;_config'"])
+def test_what_the_theme_finds_by_an_id_stands_in_a_page_once(id_: str) -> None:
+    """Its program takes the first, and starts the worker that it names, which would have no policy."""
+    assert list(scripts(CONFIG, ())) == []
+    found, *_ = scripts(f'<p id={id_} hidden>{{"search": "../evil.js"}}</p>{CONFIG}', ())
+    assert "'__config' is the theme's" in found.refused
+
+
+def test_a_program_that_no_page_names_is_removed_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names = ["evil.js", "b/EVIL.mjs", "named.js", "read.js"]
+    for folder in (tmp_path / "docs", tmp_path / "site"):
+        (folder / "b").mkdir(parents=True)
+        for name in names:
+            (folder / name).write_text(f"// {name}", "utf-8")
+    (tmp_path / "site/made.js").write_text("", "utf-8")
+    manifest = Manifest(root=str(tmp_path), docs="docs", scripts=["named.js"])
+    policy._outside(tmp_path / "site", manifest, [hash_of("// read.js")])
+    left = {path.name for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    assert left == {"named.js", "read.js", "made.js"}
+    lines = [line.removeprefix("theme: ") for line in caplog.messages]
+    assert [line.split(":")[0] for line in lines] == ["docs/b/EVIL.mjs", "docs/evil.js"]
+    assert f"sha256 {hash_of('// evil.js')}" in lines[1]
+
+
 def test_files_of_the_books_theme_are_judged_as_those_of_its_docs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

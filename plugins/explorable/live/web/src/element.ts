@@ -15,7 +15,7 @@ export interface Part {
   gone(): void;
 }
 
-type Mount = (host: HTMLElement) => Part;
+export type Mount = (host: HTMLElement) => Part;
 
 /** Registers a custom element whose code is fetched when the first one is connected. */
 export function define(tag: string, load: () => Promise<Mount>): void {

@@ -1,6 +1,7 @@
 // What an act keeps of attempts that were reset: whoever has seen the answer does not predict it any more.
 import { describe, expect, it } from "vitest";
-import { askedAnew, earlierOf, lostByReset, parseMemory, type Memory } from "../src/ledger/entry";
+import { askedAnew, earlierOf, lostByReset } from "../src/ledger/earlier";
+import { parseMemory, type Memory } from "../src/ledger/entry";
 
 const memory = (change: Partial<Memory> = {}): Memory => ({
   prediction: null, context: "node", controls: {}, explored: false, revealed: false, answers: {}, checked: [], moves: [], ...change,

@@ -237,7 +237,7 @@ describe("the ledger of a browser", () => {
     const store = await tab(new FakeDatabase());
     const played = entry({ act: "tax", updated: 10 });
     store.merge([played]);
-    const earlier = { attempts: 1, first: account.prediction, revealed: true };
+    const earlier = { attempts: 1, first: account.prediction ?? "", revealed: true };
     const { prediction: _, ...rest } = memory;
     store.write("tax", "none", { ...rest, prediction: null, explored: false, revealed: false, earlier }, account);
     store.merge([played]);

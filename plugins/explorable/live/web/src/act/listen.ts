@@ -2,7 +2,7 @@
 import { stagingOf } from "../chart/specs";
 import { confirmInline } from "../confirm";
 import { all, containKeys, find, slot } from "../dom";
-import { lostByReset } from "../ledger/entry";
+import { lostByReset } from "../ledger/earlier";
 import { keepDraft, type Draft } from "./draft";
 import { keepAtHand, keepFocusVisible } from "./focus";
 import type { Page } from "./page";

@@ -1,5 +1,6 @@
 // What the ledger has of an act: read when it comes, written when the reader has done something and when Python has answered.
-import { askedAnew, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { askedAnew } from "../ledger/earlier";
+import { stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { equal } from "../equal";
 import { documentLedger } from "../ledger/ledger";
 import { accountOf } from "./account";

@@ -1,10 +1,9 @@
 // One act's entry in the ledger: its `memory`, from which the page can stand again, and its `account`, the same in words.
 import { boundedIn } from "../marks";
 import { DEFINITIONS, faultOf, type Rule } from "./schema";
-import type { Account, Act, Mark, Memory, Value } from "./types";
+import type { Account, Act, Mark, Memory } from "./types";
 
 export type { Account, Mark, Memory } from "./types";
-export type Earlier = NonNullable<Memory["earlier"]>;
 
 export interface Entry extends Omit<Act, "memory"> {
   act: string;
@@ -22,7 +21,6 @@ export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"
 
 /** Characters of an argument. */
 export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
-const MOST_ATTEMPTS = DEFINITIONS.memory.properties.earlier.properties.attempts.maximum;
 export const MOST_HINTS = DEFINITIONS.memory.properties.hints.maximum;
 export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 /** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
@@ -109,38 +107,6 @@ export function withHint(memory: Memory): Memory {
 /** Whether nothing was done since the act was reset: all that the memory holds is what is known of earlier attempts. */
 export function untouched({ prediction, earlier, explored }: Memory): boolean {
   return earlier !== undefined && prediction === null && !explored;
-}
-
-/** What is known of earlier attempts once this memory is reset; nothing where nothing was ever locked in. */
-export function earlierOf(memory: Memory, words: (prediction: Value) => string): Earlier | undefined {
-  const { prediction, earlier, revealed } = memory;
-  if (prediction === null) return earlier;
-  return {
-    attempts: Math.min(MOST_ATTEMPTS, (earlier?.attempts ?? 0) + 1),
-    first: earlier?.first ?? words(prediction),
-    revealed: revealed || (earlier?.revealed ?? false),
-  };
-}
-
-/** What a reset of this memory takes, and what the ledger keeps of it all the same. */
-export function lostByReset({ prediction, earlier, revealed, hints, best, argument }: Memory): string {
-  const goes = `Your ${prediction === null ? "" : "prediction, "}answers and settings here will be gone.`;
-  if (prediction === null && !earlier) return goes;
-  const seen = revealed || earlier?.revealed;
-  const besides = [
-    ...(seen ? ["that you saw the answer"] : []),
-    ...(hints ? ["how many hints you asked for"] : []),
-    ...(best ? ["the best that you reached"] : []),
-    ...(argument ? ["what you wrote in its defense"] : []),
-  ];
-  return `${goes} The ledger keeps ${["your first prediction as an earlier attempt", ...besides].join(", and ")}.`;
-}
-
-/** What stays of a memory after a reset, or where it answers an earlier question of its act: what was predicted and reached. */
-export function askedAnew(memory: Memory, fresh: Memory, words: (prediction: Value) => string): Memory {
-  const { first, best, hints, argument } = memory;
-  const earlier = earlierOf(memory, words);
-  return { ...fresh, ...(first && { first }), ...(best && { best }), ...(hints && { hints }), ...(argument && { argument }), ...(earlier && { earlier }) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

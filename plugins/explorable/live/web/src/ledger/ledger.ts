@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, earlierOf, keptEntry, newer, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { LATEST, keptEntry, newer, playedAt, untouched, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
 import { equal } from "../equal";
 import { bookId } from "../release";
@@ -35,6 +35,13 @@ export function documentLedger(): Ledger {
 export interface Merged {
   taken: string[];
   kept: string[];
+}
+
+/** The attempts that are known of here, where an entry from elsewhere knows of fewer. One that was reset here and comes back is no earlier one. */
+function moreAttempts(present: Entry | undefined, { memory, account }: Entry): Memory["earlier"] {
+  const [here, there] = [present?.memory?.earlier, memory?.earlier];
+  const back = Number(here?.first === (there?.first ?? account?.prediction));
+  return here && here.attempts > (there?.attempts ?? 0) + back ? here : undefined;
 }
 
 export class Ledger {
@@ -123,20 +130,18 @@ export class Ledger {
       const present = this.#entries.get(entry.act);
       return !present?.memory || untouched(present.memory) || playedAt(entry) > playedAt(present);
     };
-    const [taken, kept] = [entries.filter(takes), entries.filter((entry) => !takes(entry))];
+    const taken = entries.filter(takes);
+    const kept = entries.filter((entry) => !taken.includes(entry));
     this.#put(taken.map((entry) => this.#brought(entry)), true);
     return { taken: taken.map(({ act }) => act), kept: kept.map(({ act }) => act) };
   }
 
   /** An entry from elsewhere as it stands here: newer than what it takes the place of, and with all attempts that either knows of. */
   #brought(entry: Entry): Entry {
-    const { act, memory, account } = entry;
+    const { act, memory } = entry;
     const updated = this.#after(act, entry.updated);
     const present = this.#entries.get(act);
-    const earlier = present?.memory?.earlier;
-    // The attempt that was reset here may come back: it is no earlier one.
-    const back = memory && equal(earlier, earlierOf(memory, () => account?.prediction ?? ""));
-    const more = memory && earlier && !back && earlier.attempts > (memory.earlier?.attempts ?? 0);
+    const earlier = moreAttempts(present, entry);
     const code = memory?.exercise?.code;
     const brought = Boolean(code) && (code !== present?.memory?.exercise?.code || present?.brought);
     return {
@@ -144,7 +149,7 @@ export class Ledger {
       updated,
       ...(brought && { brought: true }),
       ...(updated !== entry.updated && { played: playedAt(entry) }),
-      ...(more && { memory: { ...memory, earlier } }),
+      ...(earlier && memory && { memory: { ...memory, earlier } }),
     };
   }
 

@@ -1,5 +1,6 @@
 // The design ledger for reading and for paper: the decisions in a table, then each act in the reader's own numbers.
-import { playedAt, type Account, type Earlier, type Entry, type Mark } from "./entry";
+import type { Earlier } from "./earlier";
+import { playedAt, type Account, type Entry, type Mark } from "./entry";
 import type { LedgerFile } from "./file";
 import { h } from "../dom";
 import type { Value } from "../python/protocol";
