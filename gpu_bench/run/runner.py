@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+import stat
 import statistics
 import sys
 import tempfile
@@ -15,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase
@@ -225,11 +227,27 @@ class _Started:
     at: str
 
 
+def _opened(path: Path) -> BinaryIO:
+    """The file of a lock, made where there is none. What a link leads to is not touched, and no pipe is waited for."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        file = os.fdopen(os.open(path, flags, 0o644), "rb+", buffering=0)
+    except OSError as error:
+        raise RunError(f"'{path}' cannot be opened: {error.strerror}; a run keeps a file of its own there") from error
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise RunError(f"'{path}' is no file; a run keeps a file of its own there: remove it")
+    return file
+
+
 @contextlib.contextmanager
 def _only_run(out: Path) -> Iterator[None]:
     """Hold the folder of records: two runs at once would measure each other. The lock ends with its process."""
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / ".lock").open("w") as lock:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise RunError(f"'{out}' is there and is no folder; give another --out") from error
+    with _opened(out / ".lock") as lock:
         if sys.platform != "win32":
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

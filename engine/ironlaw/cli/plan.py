@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.estimate import render
@@ -75,7 +77,8 @@ def _text(name: str) -> str:
         if name.endswith(".safetensors"):
             require_regular(name)
             return header_text(name)
-        return ending(name).decode("utf-8", "replace")
+        raw = ending(name)
+        return raw.decode(json.detect_encoding(raw), "replace")
     # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -99,8 +102,6 @@ class _Answer:
 
     def data(self) -> dict[str, Any]:
         """All of it as plain data."""
-        from dataclasses import asdict
-
         understood = self.understood
         return {
             "verdict": self.found.verdict,
@@ -177,8 +178,6 @@ class _Answer:
 
 
 def _data(reading: Reading) -> Mapping[str, Any]:
-    from dataclasses import asdict
-
     return {"kind": reading.kind, **reading.facts.said(), "measured": reading.measured and asdict(reading.measured)}
 
 

@@ -189,7 +189,7 @@ def read_json(
         path = os.fspath(source)
         if os.path.isdir(path):  # noqa: PTH112  # pathlib would take longer to import than the file to read
             path = os.path.join(path, "config.json")  # noqa: PTH118
-        found = json.loads(content(path, most).decode("utf-8"))
+        found = json.loads(content(path, most))
     except TooLargeError as error:
         raise EngineError(what, source, "a file with a JSON object", because=f"{error}") from None
     except (OSError, TypeError, ValueError, RecursionError) as error:

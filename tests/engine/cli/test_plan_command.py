@@ -32,6 +32,12 @@ flash_attention: true
 """
 
 
+CONFIG = (
+    '{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 128, "vocab_size": 512, '
+    '"activation_function": "gelu_new"}'
+)
+
+
 def planned(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
     code = main(["plan", *words, "--json"])
     return code, json.loads(capsys.readouterr().out)
@@ -51,6 +57,20 @@ def test_a_plan_and_its_command_line_give_the_same_numbers(file: Path, capsys: p
     assert words[:3] == ["python", "-m", "ironlaw"]
     assert main([*words[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == plan["estimate"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_are_read_as_windows_writes_them(
+    file: Path, encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "written.yaml"
+    written.write_text(QLORA, encoding)
+    plain, other = (planned(capsys, str(name), "--gpu", "rtx-4090")[1] for name in (file, written))
+    assert other["verdict"] == plain["verdict"]
+    config = tmp_path / "config.json"
+    config.write_text(CONFIG, encoding)
+    assert main(["estimate", "--config", str(config), "--json"]) == 0
+    capsys.readouterr()
 
 
 def test_what_does_not_fit_ends_with_1_and_a_choice_counts_before_the_file(

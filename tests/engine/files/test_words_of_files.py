@@ -37,6 +37,33 @@ def test_files_complete_each_other() -> None:
     assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "mixed-bf16")
 
 
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"zero_optimization": [3]}, "zero_optimization [3] is not allowed"),
+        ({"zero_optimization": {"stage": 3, "offload_optimizer": True}}, "offload_optimizer True is not allowed"),
+        ({"bf16": True}, "bf16 True is not allowed"),
+        ({"optimizer": ["AdamW"]}, "optimizer ['AdamW'] is not allowed"),
+        ({"fp16": {"enabled": True}}, "bf16 is enabled too"),
+    ],
+)
+def test_what_deepspeed_would_refuse_is_refused(changed: dict[str, object], what: str) -> None:
+    """A block of another kind counted as absent, and the verdict was that of another run."""
+    with pytest.raises(EngineError) as refused:
+        words(json.dumps({**json.loads(ZERO), **changed}), model="llama3-8b")
+    assert what in str(refused.value)
+
+
+def test_a_format_and_a_batch_that_files_leave_open_or_contradict_are_told() -> None:
+    auto = {**json.loads(ZERO), "bf16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": 2}
+    batch = {"gradient_accumulation_steps": 4, "train_batch_size": 7}
+    told = words(json.dumps({**auto, **batch}), model="llama3-8b").assumed
+    assert "Products in the default format: no file says which." in told
+    assert "A step has 8 sequences, and a file says 7." in told
+    told = words(json.dumps({**json.loads(ZERO), **batch, "train_batch_size": 4}), model="llama3-8b").assumed
+    assert not any(line.startswith(("Products in", "A step has")) for line in told)
+
+
 def test_the_longest_context_is_never_assumed() -> None:
     found = words(CONFIG)
     assert found.words["sequence"] == 2048

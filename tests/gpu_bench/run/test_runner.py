@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import os
 import resource
@@ -305,6 +306,25 @@ def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
     runner.run([("trial", tiny_case("first"))], Settings("cpu", tmp_path, on_start=second_run))
     assert len(refused) == 1
     assert set(_records(tmp_path)) == {"first"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no links and no pipes there")
+def test_the_lock_is_a_file_of_the_runs_own(tmp_path: Path) -> None:
+    run = functools.partial(runner.run, [("trial", tiny_case("one"))])
+    precious, out = tmp_path / "precious.txt", tmp_path / "out"
+    precious.write_text("kept", "utf-8")
+    out.mkdir()
+    (out / ".lock").symlink_to(precious)
+    with pytest.raises(runner.RunError, match="cannot be opened"):
+        run(Settings("cpu", out))
+    assert precious.read_text("utf-8") == "kept"
+    (out / ".lock").unlink()
+    os.mkfifo(out / ".lock")
+    with pytest.raises(runner.RunError, match="is no file"):
+        run(Settings("cpu", out))
+    (tmp_path / "away").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(runner.RunError, match="is no folder"):
+        run(Settings("cpu", tmp_path / "away"))
 
 
 @pytest.mark.usefixtures("measured_once")

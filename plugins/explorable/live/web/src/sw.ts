@@ -47,9 +47,16 @@ async function missing(root: string, { mode }: Request): Promise<Response | null
 
 async function answerFromBooks(root: string, url: string): Promise<Response | null> {
   // The newest first. A tab of the release before finds there what only that one has: such files have hashes in their names.
-  for (const { cache: book } of await keptBooks(root)) {
-    const kept = await book.match(url.endsWith("/") ? `${url}index.html` : url);
-    if (kept) return kept;
+  for (const { cache: book, contents } of await keptBooks(root)) {
+    const file = url.endsWith("/") ? `${url}index.html` : url;
+    const kept = await book.match(file);
+    if (kept) {
+      const body = await kept.blob();
+      const [bytes = body.size] = contents?.files[file.slice(root.length)] ?? [];
+      if (body.size === bytes) return new Response(body, { headers: kept.headers });
+      // One that was cut is no part of the book any more: the network has it, and the page says that it is missing.
+      await book.delete(file);
+    }
     if (await book.match(`${url}/index.html`)) return Response.redirect(`${url}/`);
   }
   return null;

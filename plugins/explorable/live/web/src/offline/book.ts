@@ -20,6 +20,8 @@ const BOOKS = 2;
 interface Book {
   name: string;
   cache: Cache;
+  /** Null for a list that is none. */
+  contents: Contents | null;
   /** When the last of its files had arrived; later than every book that was there then, whatever the clock said. */
   at: number;
 }
@@ -30,7 +32,8 @@ export async function keptBooks(root: string): Promise<Book[]> {
     (await bookNames(root)).map(async (name) => {
       const cache = await caches.open(name);
       const list = await cache.match(root + CONTENTS);
-      return { name, cache, at: Number(list?.headers.get("x-kept") ?? Number.NaN) };
+      const at = Number(list?.headers.get("x-kept") ?? Number.NaN);
+      return { name, cache, contents: contentsIn(root, (await list?.json().catch(() => null)) as unknown), at };
     }),
   );
   return found.filter(({ at }) => Number.isSafeInteger(at)).sort((one, other) => other.at - one.at);
@@ -38,7 +41,7 @@ export async function keptBooks(root: string): Promise<Book[]> {
 
 export async function keptContents(root: string): Promise<Contents | null> {
   const [newest] = await keptBooks(root);
-  return contentsIn(root, (await (await newest?.cache.match(root + CONTENTS))?.json()) as unknown);
+  return newest?.contents ?? null;
 }
 
 export async function servedContents(root: string): Promise<Contents> {
