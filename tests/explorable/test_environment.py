@@ -260,6 +260,7 @@ FAULTS = {
         lambda site: (site / "docs/index.md").write_bytes(b"# caf\xe9\n"),
         r"docs/index\.md:1: the byte 0xe9 is not UTF-8",
     ),
+    "a page with what no text holds": Fault(page("# A\n\nx\0y\n"), r"docs/index\.md:3: there is a character NUL"),
     "a page's name in another encoding": Fault(
         lambda site: Path(os.fsdecode(bytes(site / "docs") + b"/caf\xe9.md")).write_text("# A\n"),
         r"a file is not UTF-8|surrogates not allowed",

@@ -39,7 +39,7 @@ class Decoded:
 
 
 def undecodable(path: Path, root: Path) -> Defect | None:
-    """The defect of a file that is not UTF-8."""
+    """The defect of a file that is not UTF-8, or holds what no text holds."""
     raw = path.read_bytes()
     try:
         raw.decode("utf-8-sig")
@@ -47,6 +47,9 @@ def undecodable(path: Path, root: Path) -> Defect | None:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
         return Defect(source_path(path, root), line, what, "save the file in the encoding UTF-8")
+    if (at := raw.find(b"\0")) >= 0:
+        line = raw.count(b"\n", 0, at) + 1
+        return Defect(source_path(path, root), line, "there is a character NUL", "remove it: text has none")
     return None
 
 

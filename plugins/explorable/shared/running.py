@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -23,6 +25,15 @@ def processor_s(pid: int) -> float:
         return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
     except (AttributeError, OSError, ValueError, IndexError):
         return 0.0
+
+
+def _killed(process: subprocess.Popen[str]) -> None:
+    """Kill a program and its group, which an interrupt at the keyboard does not reach."""
+    if os.name != "posix":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 class Running:
@@ -43,9 +54,13 @@ class Running:
         mark: str = "",
     ) -> None:
         pipe = subprocess.PIPE
+        # A group of its own, so that what it starts ends with it: a process that lives on would hold its pipes.
+        group = 0 if os.name == "posix" else None
         self.process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=errors, encoding="utf-8", errors="replace", env=environment
-        )
+            command, stdin=pipe, stdout=pipe, stderr=errors, encoding="utf-8", errors="replace", env=environment,
+            process_group=group,
+        )  # fmt: skip
+        self._kill = weakref.finalize(self, _killed, self.process)
         self._answers: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._hear, args=(mark,), daemon=True).start()
 
@@ -82,8 +97,8 @@ class Running:
                 return self._answers.get(timeout=left)
 
     def end(self) -> None:
-        """Kill the program and wait for it."""
-        self.process.kill()
+        """Kill the program and what it has started, and wait for it."""
+        self._kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             # What the program never read may still be in the buffer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from explorable.shared.child import Child, ChildError, TimeLimitError
+from tests.gpu_bench.processes import alive, within
 
 
 @pytest.fixture
@@ -75,6 +77,15 @@ def test_a_death_is_reported_in_one_line(child: Child) -> None:
 
 def test_output_of_grandchildren_does_not_break_the_conversation(child: Child) -> None:
     assert run(child, "import os; os.system('echo no answer'); 5")["result"] == "5"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes are POSIX's")
+def test_what_a_program_has_started_ends_with_it(child: Child, tmp_path: Path) -> None:
+    """A fork that lived on held the pipes, and a build waited for it."""
+    pid = int(run(child, "import os, time\nchild = os.fork()\nif not child:\n    time.sleep(600)\nchild")["result"])
+    os.kill(pid, 0)
+    child.close()
+    assert within(10, lambda: not alive(pid))
 
 
 def test_code_cannot_read_the_conversation(child: Child) -> None:

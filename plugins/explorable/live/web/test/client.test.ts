@@ -570,6 +570,15 @@ describe("failure", () => {
     expect(workers).toHaveLength(4);
   });
 
+  test("a program that nests too deep for the browser's stack is told so", () => {
+    vi.spyOn(console, "warn").mockImplementation(ignore);
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    worker().reply({ kind: "failed", message: "RangeError: Maximum call stack size exceeded, says your bank", broken: false });
+    expect(client.status.label).toBe("Python broke down: a program nests deeper than this browser follows.");
+  });
+
   test("a worker that cannot be loaded is a failure with a message", () => {
     const { client, worker } = bench();
     client.start();

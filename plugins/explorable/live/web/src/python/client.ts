@@ -328,7 +328,8 @@ export class PythonClient {
   /** An error's text, for the page. Once Python is ready it may be the word of a reader's program: that is for the console. */
   #ownWords(message: string): string {
     if (this.#ready) console.warn(`explorable: Python broke down: ${message}`);
-    return this.#ready ? "" : message;
+    const deep = /call stack|too much recursion/i.test(message) ? "a program nests deeper than this browser follows" : "";
+    return this.#ready ? deep : message;
   }
 
   #receive(reply: Reply): void {
