@@ -88,6 +88,7 @@ export function offlineTests({ widely, full }) {
     server.fault({ path: /\.wasm$/, half: "stall" });
     await browser.click(button("Keep it"));
     await said(/^The book arrives: [1-9]\d* %/);
+    await said(/^The book arrives: \d+ %; nothing has come for [1-9]0 seconds/);
     await browser.click(button("Stop"));
     await said(/^\d+ of \d+ MB of this book are in this browser, which is not enough to read without a network\. Go on Forget it/);
     await browser.reload();

@@ -13,6 +13,7 @@ const COULD_NOT = "The book could not be kept";
 const root = new URL("../../", import.meta.url).href;
 bookIs(bookId());
 
+const SIGN_IN = "something else came instead of its program; does this network want you to sign in?";
 const KEPT = "This book is kept in this browser.";
 
 /** One for the document: instant navigation replaces the foot of the page while a download goes on. */
@@ -94,15 +95,32 @@ class Keeper {
     let stopped = false;
     this.#busy = true;
     const whole = total(contents);
-    const moved = (bytes: number): void => this.#show(`${doing}: ${Math.floor((100 * bytes) / whole)} %`, ["Stop", () => ((stopped = true), stop.abort())]);
+    let [there, at] = [0, performance.now()];
+    const tell = (): void => {
+      const silent = 10 * Math.floor((performance.now() - at) / 10_000);
+      const waits = silent ? `; nothing has come for ${silent} seconds` : "";
+      this.#show(`${doing}: ${Math.floor((100 * there) / whole)} %${waits}`, ["Stop", () => ((stopped = true), stop.abort())]);
+    };
+    const moved = (bytes: number): void => {
+      [there, at] = [bytes, performance.now()];
+      tell();
+    };
+    const clock = setInterval(tell, 1000);
+    const settled = (): void => {
+      clearInterval(clock);
+      this.#busy = false;
+    };
     try {
       moved(0);
-      await navigator.serviceWorker.register(`${root}sw.js`, { scope: root });
+      // What a browser says of another file in its place is no sentence for a reader.
+      await navigator.serviceWorker.register(`${root}sw.js`, { scope: root }).catch((error: unknown) => {
+        throw error instanceof DOMException ? new Error(SIGN_IN) : error;
+      });
       await keepBook(root, contents, moved, stop);
-      this.#busy = false;
+      settled();
       await this.#begin();
     } catch (error) {
-      this.#busy = false;
+      settled();
       // What has arrived stays, and another try goes on from there.
       if (stopped) await this.#begin();
       else this.#fail(failed, error);
