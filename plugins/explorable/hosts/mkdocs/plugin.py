@@ -11,11 +11,11 @@ What stands there is `explorable.options.Options`.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jinja2 import BytecodeCache, Environment
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemBytecodeCache
 from mkdocs.config.base import ConfigErrors, ConfigWarnings, LegacyConfig
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
@@ -45,7 +45,6 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     def __init__(self) -> None:
         self._builds, self._dirty = Builds(), False
         self._heard, self._places = Heard(), Places()
-        self._compiled = _Compiled()
 
     def load_config(
         self, options: dict[str, Any], config_file_path: str | None = None
@@ -89,7 +88,10 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> None:
         """Compile a template of the theme once: a server makes a new environment for each build."""
         if self._builds.serving:
-            env.bytecode_cache = self._compiled
+            folder = self.build.root / ".cache/templates"
+            with suppress(OSError):  # On a disk that takes no files they are compiled each time.
+                folder.mkdir(parents=True, exist_ok=True)
+                env.bytecode_cache = FileSystemBytecodeCache(str(folder))
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
         """Leave out what is no source of the book, and let be pages what the parts make pages of."""
@@ -160,22 +162,6 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     def _end(self) -> None:
         self._heard.begin()
         self.build.end()
-
-
-class _Compiled(BytecodeCache):
-    """Compiled templates, which know the text they were compiled from."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill it, if its template was compiled before."""
-        if bucket.key in self._kept:
-            bucket.bytecode_from_string(self._kept[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep it."""
-        self._kept[bucket.key] = bucket.bytecode_to_string()
 
 
 class _MadePage(File):
