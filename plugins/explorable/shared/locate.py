@@ -89,9 +89,10 @@ def stamp(lines: list[str], known: Constructs, first_line: int = 1) -> list[str]
             bar = "" if "|" in begins else " |"
             stamped[block.line - 1] = f"{begins}{bar} {_mark(_BLOCK, block.line + shift)}"
     for fence in reversed(page.fences):
-        if fence.language in known.fences and fence.last > fence.line:
+        # One that is left open is told where pages are checked.
+        if fence.language in known.fences and fence.closed:
             begins = fence.prefix + _mark(_FENCE, fence.line + shift)
-            if fence.closed and fence.last == fence.line + 1:
+            if fence.last == fence.line + 1:
                 # An empty fence has no line of code to carry the stamp, so it gets one.
                 stamped.insert(fence.line, begins)
             else:
