@@ -53,7 +53,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
 
 def gap(said: float, answer: float) -> str:
     """The distance between prediction and answer, in GB and as a factor."""
-    start, truth = f"You said {said:g} GB", f"the least that trains needs {answer:.2f} GB"
+    start, truth = f"You said {said:.12g} GB", f"the least that trains needs {answer:.2f} GB"
     if abs(said - answer) <= TOLERANCE:
         least = floors()["trains"]
         static, each = gb(ledger(least).static_bytes), ledger(least).static_bytes / GPT2_XL.parameters

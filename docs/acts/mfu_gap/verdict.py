@@ -49,7 +49,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
 
 def gap(said: float, share: float) -> str:
     """The distance between prediction and answer, in points and as a factor."""
-    start, answer = f"You said {said:g} %", f"the GPU computes {share:.0f} % of the time"
+    start, answer = f"You said {said:.12g} %", f"the GPU computes {share:.0f} % of the time"
     points = abs(said - share)
     if points <= TOLERANCE:
         waits = shares(START)

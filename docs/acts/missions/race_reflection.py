@@ -54,7 +54,7 @@ def reflections(race: Race) -> tuple[live.Reflection, ...]:
 
     def told(state: live.State) -> dict[str, str]:
         gain, *_ = gains(race, state.controls)
-        return {"gain": f"The engine computes {gain:.2f} times the rate."}
+        return {"gain": f"By the engine the rate is {gain:.2f} times what it was."}
 
     devices = next(one.label for one in race.levers if one.name == "devices")
     return (

@@ -7,7 +7,7 @@ from itertools import permutations
 from .facts import Setting, Wall
 from .shared import COUNTS
 from .steps import Step, further, places, steps
-from .wall_score import final_loss, score, trained
+from .wall_score import Trials, final_loss, score, trained
 
 LIMITS = ("memory", "network", "mfu", "loss")
 """The loss last: it takes trainings to tell."""
@@ -129,9 +129,17 @@ def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:
     if limit == "mfu":
         return f"MFU: {100 * before.mfu:.1f} %, then {100 * after.mfu:.1f} %."
     few, more = (trained(wall, plan, str(at["rate"])) for plan, at in ((before, now), (after, then)))
-    then_kept = (
-        f"still {few.kept} of {len(few.runs)}"
-        if more.kept == few.kept
-        else f"{few.kept} of {len(few.runs)}, then {more.kept}"
-    )
-    return f"Trainings that reach the toy loss: {then_kept}."
+    said = f"Trainings that reach the toy loss: {few.kept} of {len(few.runs)}, then {more.kept}."
+    if more.kept != few.kept:
+        return said
+    said = f"Trainings that reach the toy loss: still {few.kept} of {len(few.runs)}."
+    if more.exploded != few.exploded:
+        return f"{said} Of them {few.exploded} explode, then {more.exploded}."
+    if _lasts(more) > _lasts(few):
+        return f"{said} They explode later: at update {_lasts(few):.1f} on average, then {_lasts(more):.1f}."
+    return f"{said} The loss that is drawn: {final_loss(few.shown):.2g}, then {final_loss(more.shown):.2g}."
+
+
+def _lasts(trials: Trials) -> float:
+    """The update at which trainings explode, on average over those that do."""
+    return sum(run.exploded_at or 0 for run in trials.runs) / max(trials.exploded, 1)

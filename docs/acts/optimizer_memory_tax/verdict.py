@@ -45,7 +45,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
 
 def gap(predicted: float, tax: int) -> str:
     """The distance between prediction and answer, as a factor and in GB."""
-    said, exact = f"You said {predicted:g} GB", tax / GB
+    said, exact = f"You said {predicted:.12g} GB", tax / GB
     if right(predicted):
         return f"{said}, and that is right: two FP32 numbers for every parameter are {gb(tax)} GB."
     if predicted == 0:

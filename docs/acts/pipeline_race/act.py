@@ -77,7 +77,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "gauge": (
                 {"from": 0, "to": 100 * stages.busy["compute"] if open_ else 0, "text": _gauge(race, stages, open_)},
             ),
-            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g} times"},),
+            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:.12g} times"},),
             "answer": ({"from": 0, "to": faster(race), "text": f"{faster(race):.2f} times"},) if told else (),
             "gap": (_gap(float(state.prediction or 0), faster(race)),) if told else (),
         },
@@ -293,11 +293,10 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     pace = _poles(race, once, more, "then")
     return live.Verdict(
         correct=right,
-        headline=f"{answer:.2f} times as fast. You said {said:g}{f', and that is right: {pace}' if right else ''}.",
+        headline=f"{answer:.2f} times as fast. You said {said:.12g}{f', and that is right: {pace}' if right else ''}.",
         paragraphs=(
-            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time{race.awake}; after the "
-            f"change it is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
-            f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
-            f"{100 * more.busy['bus']:.0f} %.",
+            f"At work before the change, and after it, in % of the time{race.awake}: "
+            + ", ".join(f"{names[one]} {100 * once.busy[one]:.0f}, then {100 * more.busy[one]:.0f}" for one in names)
+            + ".",
         ),
     )

@@ -412,7 +412,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     return live.Verdict(
         correct=right,
         headline=f"{_number(answer)} {''.join(_ask_unit(audit))}: {each}{f' {unit}' if audit.ask.share else ''}. "
-        f"You said {said:,g}{judged_words}.",
+        f"You said {said:,.12g}{judged_words}.",
         paragraphs=(
             f"The weights of the finished {track.model} take {_number(least)} {unit}. As the mission begins, training "
             f"it needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",

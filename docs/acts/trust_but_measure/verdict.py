@@ -79,7 +79,7 @@ def machine(ratios: list[float]) -> str:
 
 def gap(said: float, answer: float, *, right: bool) -> str:
     """The distance between prediction and answer."""
-    start, truth = f"You said {said:g} {UNIT}", f"PyTorch keeps {answer:.2f} {UNIT}"
+    start, truth = f"You said {said:.12g} {UNIT}", f"PyTorch keeps {answer:.2f} {UNIT}"
     if right:
         return f"{start}, and that is right: {truth}, what each operation needs for its own backward pass."
     far = f"{abs(said - answer):.2f} {UNIT}"

@@ -22,6 +22,18 @@ test("an answer has its unit, also where words were chosen", () => {
   expect(answerWords(gap(35, 75), "Less.")).toBe("35");
 });
 
+test.each([
+  [12.4608896, 25, "12.46 GB. You said 25 GB.", "12.46"],
+  [12.4608896, 12.461, "12.46 GB. You said 12.461 GB, and that is right.", "12.46"],
+  [12.4608896, 12.4609, "You said 12.4609 GB, and that is right: 12.46 GB.", "12.46"],
+  [12.4608896, 12.46, "You said 12.46 GB, and that is right: 12.46 GB.", "12.46"],
+  [12.4608896, 12.461, "12.46 GB, as you said.", "12.46"],
+  [11.9199, 11.92, "11.9 GB: weights 3.0, gradients 3.0. You said 11.92.", "11.9"],
+  [11.9199, 12, "11.9 GB: weights 3.0. You said 12.", "11.9"],
+])("an answer of %d has the digits of the act, whether %d was predicted or another number", (answer, prediction, headline, shown) => {
+  expect(answerWords(gap(answer, prediction, "GB"), headline)).toBe(`${shown} GB`);
+});
+
 test("the numbers of a gap add up as they are shown", () => {
   const headline = "You said 12.5 GB, and that is right: 12.46 GB.";
   expect(gapWords(gap(12.4608896, 12.5, "GB"), headline)).toBe("answer 12.46 GB, −0.04 from the prediction");

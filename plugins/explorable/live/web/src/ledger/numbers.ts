@@ -15,28 +15,36 @@ export function typedWords(value: number): string {
   return (digits < ENDLESS ? fixed(exact, digits) : round(exact)).replace("-", "−");
 }
 
-/** So many digits behind the point as the texts show of a number; null where none says it. Of two that say it, the finer counts. */
-function digitsIn(value: number, texts: readonly string[]): number | null {
+/** So many digits behind the point as the texts show of a number; null where none says it. Of two that say it, the finer counts.
+ * Where the texts quote a prediction besides, which may be as near, its number is none of them. */
+function digitsIn(value: number, texts: readonly string[], prediction?: number): number | null {
   const all = texts.flatMap((text) => text.match(NUMBER) ?? []);
-  const digits = all.flatMap((found) => {
-    const behind = found.split(".")[1]?.length ?? 0;
-    return Number(found.replaceAll(",", "")) === Number(Math.abs(value).toFixed(behind)) ? [behind] : [];
-  });
+  const behind = (found: string): number => found.split(".")[1]?.length ?? 0;
+  const says = (number: number) => (found: string) => Number(found.replaceAll(",", "")) === Number(Math.abs(number).toFixed(behind(found)));
+  const digits = all.filter(says(value)).map(behind);
+  if (prediction !== undefined && digits.length > 1) {
+    const quoted = Math.max(...all.filter(says(value)).filter(says(prediction)).map(behind));
+    if (digits.includes(quoted)) digits.splice(digits.indexOf(quoted), 1);
+  }
   return digits.length ? Math.max(...digits) : null;
 }
+
+/** What was predicted. Binary fractions leave a last digit over. */
+const predictionOf = ({ answer, difference }: Gap): number => Number((answer - difference).toPrecision(12));
 
 const fixed = (value: number, digits: number): string =>
   value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** A number as these texts show it. */
 export function shownIn(value: number, ...texts: string[]): string {
-  const digits = digitsIn(value, texts);
-  return digits === null ? round(value) : fixed(value, digits);
+  return withDigits(value, digitsIn(value, texts));
 }
 
+const withDigits = (value: number, digits: number | null): string => (digits === null ? round(value) : fixed(value, digits));
+
 /** The answer in the words that can be chosen, or as the act's sentence shows it, with its unit where the gap has one. */
-export const answerWords = ({ answer, unit, words }: Gap, headline: string): string =>
-  words ?? [shownIn(answer, headline), unit].filter(Boolean).join(" ");
+export const answerWords = (gap: Gap, headline: string): string =>
+  gap.words ?? [withDigits(gap.answer, digitsIn(gap.answer, [headline], predictionOf(gap))), gap.unit].filter(Boolean).join(" ");
 
 /** Digits behind the point from which on a prediction is a fraction that nobody typed, such as a seventh. */
 const ENDLESS = 7;
@@ -45,9 +53,8 @@ const ENDLESS = 7;
 export function gapWords(gap: Gap, headline: string): string {
   const { answer, difference, factor, words } = gap;
   if (words !== undefined) return `answer “${words}”`;
-  const digits = digitsIn(answer, [headline]);
-  // Binary fractions leave a last digit over.
-  const prediction = Number((answer - difference).toPrecision(12));
+  const prediction = predictionOf(gap);
+  const digits = digitsIn(answer, [headline], prediction);
   const typed = String(prediction).split(".")[1]?.length ?? 0;
   const adds = digits !== null && typed < ENDLESS;
   const far = adds ? Number(answer.toFixed(digits)) - prediction : difference;

@@ -19,7 +19,7 @@ export function summaryOf(file: LedgerFile, entries: readonly Entry[], href: Hre
   return [
     h("h2", {}, "Decisions"),
     table(
-      `Ledger version ${file.schema_version}${engine}, site ${file.site_version}`,
+      `As the instruments stand. Ledger version ${file.schema_version}${engine}, site ${file.site_version}`,
       ["Decision", "Value"],
       fieldsOf().map(([field, shown]) => [shown.title, words((file as unknown as Record<string, Value | null>)[field] ?? null, shown, said(entries))]),
     ),
