@@ -169,6 +169,10 @@ def claim(changed: str, to: str, said: str, line: int | None) -> Mistake:
 MISTAKES = {
     # Blocks, fences, front matter, links: mistakes that Markdown ignores.
     "a footnote that is not there": page("Words.[^none]", "there is no footnote '[^none]'. write it in a line"),
+    "an element that the build makes": page(
+        '<div><Live-Figure data-states="x.json"></Live-Figure></div>',
+        "the element 'live-figure' is one that the build makes. write its block or its fence",
+    ),
     "a page that includes itself": page(
         '--8<-- "docs/chapter/a-page-that-includes-itself.md"', "the page includes itself. remove the line"
     ),

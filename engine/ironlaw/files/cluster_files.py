@@ -116,8 +116,12 @@ def _sums(value: object) -> Format | None:
 
 
 def _away(zero: Document, name: str) -> bool:
+    return _on_host(_block(zero, name), "device", f"{name}.device")
+
+
+def _on_host(document: Document, key: str, what: str = "") -> bool:
     places = {"none": False, "cpu": True, "nvme": True}
-    return values.named(f"{name}.device", _block(zero, name).get("device"), places) or False
+    return values.named(what or key, document.get(key), places) or False
 
 
 def is_accelerate(document: Document) -> bool:
@@ -138,18 +142,18 @@ def accelerate(document: Document) -> Reading:
     inside: dict[str, Any] = {}
     if how == "DEEPSPEED":
         engine = _block(document, "deepspeed_config")
-        if "deepspeed_config_file" in engine:
+        if engine.get("deepspeed_config_file") not in values.ABSENT:
             missing.append(f"It names a DeepSpeed file, {DIVIDES}")
         else:
             inside = {
                 "runtime": "deepspeed",
                 "zero": values.count("zero_stage", engine.get("zero_stage", 2), 0),
-                "offload_optimizer": engine.get("offload_optimizer_device", "none") != "none",
-                "offload_parameters": engine.get("offload_param_device", "none") != "none",
+                "offload_optimizer": _on_host(engine, "offload_optimizer_device"),
+                "offload_parameters": _on_host(engine, "offload_param_device"),
                 "accumulate": values.count("gradient_accumulation_steps", engine.get("gradient_accumulation_steps")),
             }
     elif how == "FSDP":
-        inside = _fsdp(_block(document, "fsdp_config"))
+        inside = fsdp(_block(document, "fsdp_config"))
     elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
     return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
@@ -160,18 +164,37 @@ def _group(document: Document, key: str) -> int | None:
     return values.count(key, _block(document, "parallelism_config").get(key))
 
 
-def _fsdp(config: Document) -> dict[str, Any]:
-    strategy = str(config.get("fsdp_sharding_strategy", "FULL_SHARD"))
-    numbered = {"1": "FULL_SHARD", "2": "SHARD_GRAD_OP", "3": "NO_SHARD", "4": "HYBRID_SHARD"}
-    strategy = numbered.get(strategy, strategy)
-    divided = {"FULL_SHARD": 3, "SHARD_GRAD_OP": 2, "NO_SHARD": 0, "HYBRID_SHARD": 3}
-    if strategy not in divided:
-        raise EngineError("fsdp_sharding_strategy", strategy, tuple(divided))
-    kept = config.get("fsdp_reshard_after_forward")
-    away = bool(values.switch("fsdp_offload_params", config.get("fsdp_offload_params")))
-    recompute = values.switch("fsdp_activation_checkpointing", config.get("fsdp_activation_checkpointing"))
-    found = {"runtime": "fsdp", "zero": 2 if kept is False else divided[strategy], "offload_optimizer": away}
-    return found | {"offload_parameters": away, "checkpointing": recompute or None}
+_DIVIDED = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "hybrid_shard": 3, "hybrid_shard_zero2": 2}
+_NUMBERED = dict(zip("12345", _DIVIDED, strict=True))
+
+
+def fsdp(config: Document, named: str = "full_shard", *, away: bool = False) -> dict[str, Any]:
+    """Facts of FSDP's settings, as accelerate and `transformers` write them.
+
+    Args:
+        config: The settings, with `fsdp_` before a key or without.
+        named: The strategy, where they name none.
+        away: Whether something else says that parameters live in host memory.
+
+    Raises:
+        EngineError: A value that they cannot have.
+    """
+    said = {key.removeprefix("fsdp_"): value for key, value in config.items()}
+
+    def on(key: str) -> bool | None:
+        return values.switch(f"fsdp_{key}", said.get(key))
+
+    strategy = str(said.get("sharding_strategy") or named).lower()
+    kept = said.get("reshard_after_forward")
+    zero = values.named("fsdp_sharding_strategy", _NUMBERED.get(strategy, strategy), _DIVIDED)
+    # Its first version takes a strategy there, its second a switch.
+    if str(kept).lower() in _DIVIDED:
+        zero = _DIVIDED[str(kept).lower()]
+    elif on("reshard_after_forward") is False:
+        zero = 2
+    away = bool(on("offload_params") or away)
+    found = {"runtime": "fsdp", "zero": zero, "offload_optimizer": away, "offload_parameters": away}
+    return found | {"checkpointing": on("activation_checkpointing") or None}
 
 
 def _precision(value: object) -> str | None:

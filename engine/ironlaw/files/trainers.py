@@ -18,6 +18,7 @@ from typing import Any
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
+from ironlaw.files.cluster_files import deepspeed, fsdp
 from ironlaw.files.facts import DIVIDES, FORMATS, Attention, Facts, Format, Kind, Reading, Stage
 
 Document = Mapping[str, Any]
@@ -95,6 +96,11 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest["referenced"] = False if _is_alone(document) else None
     read = {**rest, **plain, **generation(document, rest.get("stage"))}
     named = {fact: value for fact, value in read.items() if value is not None}
+    own = document.get("deepspeed")
+    if own is True or (own and not isinstance(own, str | Mapping)):
+        raise EngineError("deepspeed", own, "a file's name, or its settings")
+    divided = deepspeed(own) if isinstance(own, Mapping) else Reading("DeepSpeed")
+    named = {**divided.facts.said(), **named}
     by_default = {**dialect.silent(document, named), **_named_file(document, dialect.kind)}
     silent = {fact: value for fact, value in by_default.items() if fact not in named}
     found = {**silent, **named}
@@ -107,7 +113,11 @@ def read(document: Document, dialect: Dialect) -> Reading:
         facts,
         keys=keys,
         silent=frozenset(silent.keys() & said),
-        missing=(*_missing(document, name, facts), *(_idle(document) if dialect.kind == "LLaMA-Factory" else ())),
+        missing=(
+            *divided.missing,
+            *_missing(document, name, facts),
+            *(_idle(document) if dialect.kind == "LLaMA-Factory" else ()),
+        ),
         called=_called(name) if facts.model else "",
     )
 
@@ -323,16 +333,19 @@ def _attention(value: object) -> Attention | None:
 def _sharding(document: Document) -> dict[str, Any]:
     """Facts of FSDP as axolotl and `transformers` write it."""
     options, config = document.get("fsdp"), document.get("fsdp_config")
-    config = config if isinstance(config, Mapping) else {}
-    named = options.split() if isinstance(options, str) else options if isinstance(options, list) else []
-    if not named and not config:
+    if isinstance(config, str) and config not in values.ABSENT:
+        raise EngineError("fsdp_config", config, "its settings: a file that it names is not read")
+    config = config if config not in values.ABSENT else {}
+    if not isinstance(config, Mapping):
+        raise EngineError("fsdp_config", config, "a block of settings")
+    named = options.split() if isinstance(options, str) else options
+    if named in (None, False, [], ["false"]) and not config:
         return {}
-    how = str(config.get("fsdp_sharding_strategy", "FULL_SHARD")).lower()
-    part = "shard_grad_op" in named or how in ("shard_grad_op", "2")
-    kept = config.get("fsdp_reshard_after_forward", config.get("reshard_after_forward"))
-    part = part or kept in (False, "false")
-    away = bool("offload" in named or config.get("fsdp_offload_params") or config.get("offload_params"))
-    return {"runtime": "fsdp", "zero": 2 if part else 3, "offload_parameters": away, "offload_optimizer": away}
+    named = [] if named in (None, False, True, ["true"]) else named
+    if not isinstance(named, list):
+        raise EngineError("fsdp", options, "names such as full_shard and auto_wrap")
+    strategy = next((str(one) for one in named if one not in ("offload", "auto_wrap")), "full_shard")
+    return fsdp(config, strategy, away="offload" in named)
 
 
 def _axolotl(document: Document) -> Found:
@@ -353,8 +366,8 @@ def _axolotl(document: Document) -> Found:
     if document.get("attention") is not None or document.get("attn_implementation") is not None:
         found["attention"] = _attention(document.get("attention", document.get("attn_implementation")))
     if document.get("rl") not in values.ABSENT:
-        pairs = document["rl"] in ("dpo", "ipo", *_ALONE)
-        found["stage"] = "dpo" if pairs else document["rl"] if document["rl"] in ("kto", "grpo") else "sft"
+        names = dict.fromkeys(("dpo", "ipo", *_ALONE), "dpo") | {"kto": "kto", "grpo": "grpo"}
+        found["stage"] = values.named("rl", str(document["rl"]).lower(), names)
     recompute = document.get("gradient_checkpointing")
     if isinstance(recompute, str) and recompute not in ("true", "false"):
         # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.

@@ -6,6 +6,7 @@ that are started from a `blob:` address, as the one that holds Python, inherit i
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -31,6 +32,8 @@ _BESIDE = frozenset({
 })  # fmt: skip
 """Endings, and names without one, of files that no browser shows as a page; drawings are looked at."""
 _PROGRAMS = (".js", ".mjs", ".cjs")
+_INDEXES = ("search/search_index.json", "search.json")
+"""What searches read, of MkDocs and of Zensical."""
 _MAP = "sitemap.xml"
 _THEME = "assets/javascripts/bundle.*.min.js"
 """The theme's program."""
@@ -63,6 +66,7 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
     below = urlsplit(manifest.address).path.lstrip("/")
     own += [below + name for name in own]
     _outside(site, manifest, known)
+    _search(site, manifest)
     for path in sorted(site.rglob("*.html")):
         page = path.relative_to(site).as_posix()
         html = _POLICY.sub("", path.read_text(encoding="utf-8"), count=1)
@@ -78,6 +82,21 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
                     log.warning("%s", Defect(name, _line(script, source), what, mend))
         hashes = [script.hash for script in found if script.hash and not script.refused]
         path.write_text(with_policy(html, hashes, folders), encoding="utf-8")
+
+
+def _search(site: Path, manifest: Manifest) -> None:
+    """Report names and tags of pages that do something where a search shows them: the theme takes them for markup."""
+    for index in (site / name for name in _INDEXES if (site / name).is_file()):
+        entries = json.loads(index.read_text(encoding="utf-8"))
+        for entry in entries.get("docs", entries.get("items", ())):
+            for words in (entry.get("title"), *(entry.get("tags") or ())):
+                if "<" in (said := str(words)) and (found := next(scripts(said, ()), None)):
+                    page = f"{entry['location'].partition('#')[0]}index.html"
+                    refused = found.refused or "it is a script"
+                    defect = Defect(
+                        manifest.source(page)[0], 1, f"in the name or the tag {said[:60]!r}, {refused}", "Remove it"
+                    )
+                    log.warning("%s", defect)
 
 
 def _first(found: Iterable[Found]) -> Iterator[Found]:

@@ -61,6 +61,8 @@ _DIGITS = [chr(0xE000 + digit) for digit in range(10)]
 _FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
 _STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
 
+_MADE = re.compile(r"(?:</?|///+\s*html\s*\|\s*)(live-(?:act|ceilings|exercise|figure|keep|snippet))\b", re.IGNORECASE)
+"""Elements whose attributes name programs and pictures; those of a ledger and of a class an author writes."""
 _ROLE = re.compile(r"`\{(?P<name>[\w-]+)\}")
 _PRE = re.compile(r"<pre\b.*?</pre>|<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
@@ -148,6 +150,8 @@ class LocateExtension(Extension):
         """Register the first preprocessor and the last postprocessor, and say where others find this."""
         md.registerExtension(self)
         md.preprocessors.register(_Stamper(md, self), "locate", 1000)
+        # Behind includes and fences, before HTML is put aside.
+        md.preprocessors.register(_ByHand(md, self), "locate-by-hand", 22)
         md.postprocessors.register(_Cleaner(md, self), "locate", -1000)
 
     @property
@@ -210,6 +214,23 @@ class _Stamper(Preprocessor):
 
     def run(self, lines: list[str]) -> list[str]:
         return stamp(lines, self._extension.known, self._extension.first_line)
+
+
+class _ByHand(Preprocessor):
+    """Tells elements that the build makes where an author has written them: they start what their attributes name."""
+
+    def __init__(self, md: Markdown, extension: LocateExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, lines: list[str]) -> list[str]:
+        for line in lines:
+            if found := _MADE.search(line):
+                written = self._extension.page.written.split("\n")
+                at = next((number for number, one in enumerate(written, 1) if found[0] in one), None)
+                what = f"the element '{found[1].lower()}' is one that the build makes"
+                log.warning("%s", self._extension.defect(at, what, "write its block or its fence"))
+        return [_MADE.sub(r"\1", line) for line in lines]
 
 
 class _Cleaner(Postprocessor):

@@ -54,6 +54,51 @@ def test_what_deepspeed_would_refuse_is_refused(changed: dict[str, object], what
     assert what in str(refused.value)
 
 
+SCRIPT = "model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: x\nper_device_train_batch_size: 1\nbf16: true\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "zero", "host"),
+    [
+        ("fsdp: no_shard", 0, False),
+        ("fsdp: full_shard\nfsdp_config: {fsdp_sharding_strategy: NO_SHARD}", 0, False),
+        ("fsdp: full_shard auto_wrap", 3, False),
+        ("fsdp: true", 3, False),
+        ("fsdp: [shard_grad_op, offload]", 2, True),
+        ('fsdp: full_shard\nfsdp_config: {fsdp_offload_params: "false"}', 3, False),
+        ('fsdp: full_shard\nfsdp_config: {reshard_after_forward: "False"}', 2, False),
+        ("fsdp: full_shard\nfsdp_config: {fsdp_reshard_after_forward: SHARD_GRAD_OP}", 2, False),
+        ("deepspeed: {zero_optimization: {stage: 3, offload_optimizer: {device: cpu}}}", 3, True),
+    ],
+)
+def test_a_script_s_own_words_for_what_is_divided_are_understood(lines: str, zero: int | None, host: bool) -> None:
+    facts = read(SCRIPT + lines).facts
+    assert (facts.zero, facts.offload_optimizer) == (zero, host)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["fsdp: banana", "fsdp: 7", "fsdp: true\nfsdp_config: my.json", "fsdp: true\nfsdp_config: [1]", "deepspeed: 3",
+     "deepspeed: true", "fsdp: full_shard\nfsdp_config: {offload_params: 3}"],
+)  # fmt: skip
+def test_what_no_script_takes_for_what_is_divided_is_refused(lines: str) -> None:
+    with pytest.raises(EngineError):
+        read(SCRIPT + lines)
+
+
+@pytest.mark.parametrize(
+    ("settings", "stage", "host"),
+    [
+        ("zero_stage: 1\n  offload_optimizer_device: null", 1, False),
+        ("zero_stage: 1\n  offload_optimizer_device: cpu", 1, True),
+        ("zero_stage: 3\n  deepspeed_config_file: null", 3, False),
+    ],
+)
+def test_what_accelerate_leaves_empty_counts_as_absent(settings: str, stage: int, host: bool) -> None:
+    facts = read(f"compute_environment: X\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  {settings}\n").facts
+    assert (facts.zero, facts.offload_optimizer) == (stage, host)
+
+
 def test_a_format_and_a_batch_that_files_leave_open_or_contradict_are_told() -> None:
     auto = {**json.loads(ZERO), "bf16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": 2}
     batch = {"gradient_accumulation_steps": 4, "train_batch_size": 7}
@@ -349,9 +394,12 @@ def test_an_optimizer_of_deepspeed_that_is_not_counted_is_named() -> None:
     assert "Not counted of DeepSpeed's file: optimizer.type." in found.missing
 
 
-def test_a_stage_that_is_no_word_is_passed_over() -> None:
-    for text in (RUN + "rl: [dpo]\n", LLAMA_FACTORY + "pref_loss: {a: 1}\n"):
-        assert words(text).words["batch"]
+def test_a_stage_that_is_no_word_is_refused_or_passed_over() -> None:
+    assert words(LLAMA_FACTORY + "pref_loss: {a: 1}\n").words["batch"]
+    for stage in ("[dpo]", "banana"):
+        with pytest.raises(EngineError, match="rl"):
+            words(RUN + f"rl: {stage}\n")
+    assert words(RUN + "rl: DPO\n").words["reference"]
 
 
 def test_a_reference_that_answered_before_took_a_pass() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree.ElementTree import tostring
@@ -15,7 +16,7 @@ from explorable.finish import scripts as finish_scripts
 from explorable.finish.drawn import no_entry
 from explorable.finish.policy import allowed, govern, with_policy
 from explorable.finish.scripts import drawing, hash_of, scripts
-from explorable.manifest import Manifest
+from explorable.manifest import Manifest, PageFacts
 from explorable.shared.svg import drawn, embedded
 
 LISTED = Path(__file__).parents[3] / "book/theme/scripts.toml"
@@ -252,6 +253,7 @@ def test_files_beside_pages_that_a_browser_may_show_as_a_page_are_removed_with_a
     ]
 
 
+BAD_TAG = "t <meta http-equiv=refresh content='0;url=https://e.example/'>"
 CONFIG = '<script id="__config" type="application/json">{"search": "search.js"}</script>'
 
 
@@ -261,6 +263,33 @@ def test_what_the_theme_finds_by_an_id_stands_in_a_page_once(id_: str) -> None:
     assert list(scripts(CONFIG, ())) == []
     found, *_ = scripts(f'<p id={id_} hidden>{{"search": "../evil.js"}}</p>{CONFIG}', ())
     assert "'__config' is the theme's" in found.refused
+
+
+def test_a_tooltip_is_read_as_the_markup_that_the_theme_makes_of_it() -> None:
+    leads = "x <meta http-equiv=refresh content='0;url=https://e.example/'>"
+    for html in (f'<a href="#x" title="{leads}">x</a>', f'<i title="{leads.replace("<", "&lt;")}">x</i>'):
+        found, *_ = scripts(html, ())
+        assert "leads to another page" in found.refused
+    assert (
+        list(scripts('<a href="x" title="&lt;span class=&quot;doc&quot;&gt;Value&lt;/span&gt; a < b">x</a>', ())) == []
+    )
+    found, *_ = scripts(f"<i title=\"<b title='{leads.replace('<', '&lt;').replace(chr(39), '')}'>\">x</i>", ())
+    assert "markup within markup" in found.refused
+
+
+@pytest.mark.parametrize("entry", [{"title": "T", "tags": ["a", BAD_TAG]}, {"title": BAD_TAG}])
+def test_names_and_tags_are_read_as_the_markup_that_a_search_makes_of_them(
+    entry: dict[str, object], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "site/search").mkdir(parents=True)
+    good = {"location": "", "title": "<code>x</code> a < b", "text": "", "tags": ["c"]}
+    index = {"docs": [good, {"location": "a/#b", "text": "", **entry}]}
+    (tmp_path / "site/search/search_index.json").write_text(json.dumps(index), "utf-8")
+    manifest = Manifest(root=str(tmp_path), docs="docs", pages={"a/index.html": PageFacts("docs/a.md", "T")})
+    policy._search(tmp_path / "site", manifest)
+    [line] = caplog.messages
+    assert line.startswith("theme: docs/a.md:1: in the name or the tag")
+    assert "leads to another page" in line
 
 
 def test_a_program_that_no_page_names_is_removed_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
