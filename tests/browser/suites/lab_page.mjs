@@ -234,8 +234,8 @@ export function inChapter(world, chapter, home, act) {
 /** The address of a copy of the page whose storage is refused, as in a browser that blocks all site data.
  * @param {World} world @param {string} page */
 export function refusingStorage(world, page) {
-  const refuse = `<script>for (const name of ["localStorage", "indexedDB"]) Object.defineProperty(window, name, {
-    get() { throw new DOMException("refused by the test", "SecurityError"); } });</script>`;
+  const refuse = `<script>for (const name of ["localStorage", "sessionStorage", "indexedDB", "caches"]) Object.defineProperty(window, name, {
+    configurable: true, get() { throw new DOMException("refused by the test", "SecurityError"); } });</script>`;
   const html = htmlOf(world, page).replace("<head>", `<head>${refuse}`);
   return world.server.add(`${page}refused.html`, "text/html; charset=utf-8", html);
 }

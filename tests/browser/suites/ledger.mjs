@@ -259,5 +259,10 @@ export function ledgerTests({ once, full }) {
     await browser.open(refusingStorage(all, LEDGER));
     await browser.waitFor("live-ledger a[download]");
     assert.match(await browser.text("live-ledger"), /does not keep all that you do now.*Download it, or copy the link/);
+    // The theme's program asks its storage for the reader's settings before it does anything else.
+    await browser.eval(() => /** @type {HTMLInputElement} */ (document.querySelector("#__search")).click());
+    await browser.focus(".md-search__input");
+    await browser.type("optimizer");
+    await browser.waitFor(".md-search-result__item", 20_000, "a search where nothing is kept");
   }, { pageErrors: true });
 }

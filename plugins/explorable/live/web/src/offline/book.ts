@@ -92,10 +92,11 @@ export async function keepBook(root: string, contents: Contents, moved: (bytes: 
       stop.signal.throwIfAborted();
       const [path, [size, hash]] = next;
       const url = root + path;
-      const right = await firstRight([cache, ...earlier].map((one) => () => one.match(url)), hash);
+      const own = await firstRight([() => cache.match(url)], hash);
+      const right = own ?? (await firstRight(earlier.map((one) => () => one.match(url)), hash));
       const fresh = right ?? (await firstRight([() => fetch(url, { cache: "no-store", signal: stop.signal })], hash));
       if (!fresh) throw new Error(`${path} is of another release now; try again in some minutes`);
-      if (!right || !(await cache.match(url))) await cache.put(url, fresh);
+      if (!own) await cache.put(url, fresh);
       bytes += size;
       if (!stop.signal.aborted) moved(bytes);
     }
