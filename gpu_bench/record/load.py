@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import cache
 from pathlib import Path
@@ -231,8 +232,18 @@ def record_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise ValueError(f"path '{path}' does not exist; allowed: a record or a folder of records")
-        files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        files += sorted(_below(path)) if path.is_dir() else [path]
     return files
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The records below a folder. One that cannot be read is an error, since a fault may lie there."""
+
+    def refuse(error: OSError) -> None:
+        raise ValueError(f"folder '{error.filename}' cannot be read: {error.strerror}")
+
+    for place, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(place, name) for name in names if name.endswith(".json"))
 
 
 def valid(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:

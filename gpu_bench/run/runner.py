@@ -274,6 +274,7 @@ def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: 
     # A machine whose memory others fill says nothing about a case that needs little: the next run tries it again.
     if record["outcome"] in ("measured", "oom", "timeout") and (faults := load.faults(record)):
         record = impossible(record, faults)
+        progress.say(f"refused what {job.case.name} measured: {faults[0]}")
     good = record["outcome"] in store.FINISHED
     earlier = load.read(job.path, settings.out)[0] if job.path.is_file() else None
     if not good and earlier is not None and earlier["status"] in store.FINISHED:

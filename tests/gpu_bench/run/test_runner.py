@@ -275,6 +275,18 @@ def test_repeats_that_no_run_has_left_are_measured_anew_with_a_line(
     assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
 
 
+@pytest.mark.usefixtures("measured_once")
+@pytest.mark.parametrize("text", ["", "[]", '{"context"'])
+def test_a_file_that_is_not_what_a_run_leaves_is_begun_again_with_a_line(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases, _, _ = _interrupted(tmp_path)
+    [file] = (tmp_path / ".parts").rglob("*.partial")
+    file.write_text(text, encoding="utf-8")
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert f"begun again tiny: {file} does not hold what a run leaves" in "".join(capsys.readouterr())
+
+
 def test_repeats_of_two_rented_machines_belong_together_unless_what_decides_a_number_differs() -> None:
     def changed(context: dict[str, Any], block: str, **values: Any) -> dict[str, Any]:
         return {**context, block: {**context[block], **values}}

@@ -8,9 +8,9 @@ const shared = {
   environment: "happy-dom",
   setupFiles: ["test/setup.ts"],
   // Megabytes of one file's objects, so that random input that eats memory ends with a message and not with the machine.
-  pool: "forks",
+  pool: "forks" as const,
   execArgv: ["--max-old-space-size=1024"],
-} as const;
+};
 
 export default defineConfig({
   test: {
