@@ -63,7 +63,9 @@ RACE = Race(
     "night. The supplier offers a second one.",
     levers=(
         Dial("workers", "Loader processes", 1, CORES, 1),
-        Dial("devices", "GPUs", 1, 2, 1),
+        Dial(
+            "devices", "GPUs", 1, 2, 1, help="The second gets half the images, and both exchange gradients, by cable."
+        ),
         Lever(
             "augmentation",
             "Augmentation",
