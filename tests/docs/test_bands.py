@@ -79,7 +79,7 @@ def test_no_race_calls_wrong_what_agrees_with_the_rates_that_it_shows(name: str)
         assert [1 + one / 100 for one in map(number, re.findall(r"(\d+)(?= to| %)", option.label))] == ends
     start = race.stages(start_of(race.levers))
     more = race.stages({**start_of(race.levers), "devices": 2 * int(start_of(race.levers)["devices"])})
-    assert f"computes {more.rate / start.rate:.2f} times" in feedback(act, "gain", {})[1]
+    assert f"the rate is {more.rate / start.rate:.2f} times" in feedback(act, "gain", {})[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -81,7 +81,7 @@ RACE = Race(
         ),
     ),
     stages=stages,
-    boxes={"data": "Cores", "bus": "Disk, network", "compute": "GPU"},
+    boxes={"data": "Cores", "bus": "Disk + network", "compute": "GPU"},
     change="One GPU becomes two, and the cores stay",
     after={"devices": 2},
     sample="images",

@@ -72,7 +72,7 @@ RACE = Race(
         ),
     ),
     stages=stages,
-    boxes={"data": "Sound", "bus": "Flash, radio", "compute": "Core"},
+    boxes={"data": "Sound", "bus": "Flash + radio", "compute": "Core"},
     change="A second sound buffer fills while the core learns",
     after={"workers": 2},
     sample="windows",

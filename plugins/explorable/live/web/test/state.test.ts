@@ -208,9 +208,18 @@ test("a verdict on a state that the reader has left is not shown", () => {
 
 test("feedback counts for the answers that were given, wherever the instruments stand now", () => {
   const fedback = (answers: Record<string, string>): Event => ({ kind: "fedback", name: "why", answers, feedback: RIGHT, at: 5 });
-  const act = new Act(PLAIN, opened, visible, ready, { kind: "checked", name: "why", answers: { gap: "a" } }).batch(2);
+  const act = new Act(PLAIN, opened, visible, ready, { kind: "checked", name: "why", answers: { gap: "a" } });
   expect(act.tell(fedback({ gap: "b" })).state.memory.right).toBeUndefined();
   expect(act.tell(fedback({ gap: "a" })).state.memory.right).toEqual({ why: 5 });
+});
+
+test("no move makes right what was not so: it waits for another Check", () => {
+  const fedback = (correct: boolean): Event => ({ kind: "fedback", name: "why", answers: { gap: "a" }, feedback: { gap: { correct, why: "" } }, at: 5 });
+  const check: Event = { kind: "checked", name: "why", answers: { gap: "a" } };
+  const act = new Act(PLAIN, opened, visible, ready, check).tell(fedback(false)).batch(2).tell(fedback(true));
+  expect([act.state.memory.right, act.state.memory.checked]).toEqual([undefined, []]);
+  act.tell(check, fedback(true)).batch(1).tell(fedback(false));
+  expect([act.state.memory.right, act.state.memory.checked]).toEqual([{ why: 5 }, ["why"]]);
 });
 
 test("a hint counts once where it is shown, and again where the instruments have moved", () => {

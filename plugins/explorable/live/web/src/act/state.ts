@@ -246,6 +246,10 @@ function follows(state: ActState): Step {
 const say = (text: string): Effect => ({ kind: "announce", text });
 const focus = (where: (Effect & { kind: "focus" })["where"]): Effect => ({ kind: "focus", where });
 
+/** The reflections that were judged and are right. What was not so was judged where the instruments stood: a move must not make it right,
+ * so that the reader presses Check again. */
+const standing = ({ checked, right }: Memory): string[] => checked.filter((name) => Object.hasOwn(right ?? {}, name));
+
 const EMPTY = { held: null, hint: false, moving: {} };
 
 const STEPS: { [Kind in keyof Events]: (state: ActState, event: Events[Kind]) => Step } = {
@@ -270,7 +274,7 @@ const STEPS: { [Kind in keyof Events]: (state: ActState, event: Events[Kind]) =>
     const held = Object.keys(state.moving).length > 0;
     // A finger that scrolled the page over a slider moved nothing; the page may have followed it.
     if (equal(instruments, { context, controls })) return held ? again(changed(state, { moving: {} })) : [state, []];
-    const next = changed(state, { moving: {}, hint: false, visible: true, memory: { ...state.memory, ...instruments, explored: true, moves } });
+    const next = changed(state, { moving: {}, hint: false, visible: true, memory: { ...state.memory, ...instruments, explored: true, moves, checked: standing(state.memory) } });
     // What stands around an act makes its whole view slow: the eye has a frame of it first.
     const [led, first] = state.facts.around && state.ready ? follows(next) : [next, []];
     const [last, then] = needed(led);
@@ -279,7 +283,7 @@ const STEPS: { [Kind in keyof Events]: (state: ActState, event: Events[Kind]) =>
 
   undone: (state, { said }) => {
     const { controls, moves } = state.memory;
-    return moves.length ? remembered(state, undo(controls, moves), { hint: false }, say(`Undone: ${said}`)) : [state, []];
+    return moves.length ? remembered(state, { ...undo(controls, moves), checked: standing(state.memory) }, { hint: false }, say(`Undone: ${said}`)) : [state, []];
   },
 
   revealed: (state, { controls, late }) => {

@@ -137,7 +137,9 @@ class SnippetPart implements Part {
     if (this.#code.dataset.editing) return;
     // The editor first: on a slow line it would share that with Python, which is needed later and forty times as large.
     void this.#open().then((editor) => {
-      editor?.focus(point);
+      const at = document.activeElement;
+      // On a slow line the reader may have gone on meanwhile.
+      if (at === document.body || this.#code.contains(at)) editor?.focus(point);
       this.#python.start();
     });
   }
