@@ -129,9 +129,8 @@ def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:
     if limit == "mfu":
         return f"MFU: {100 * before.mfu:.1f} %, then {100 * after.mfu:.1f} %."
     few, more = (trained(wall, plan, str(at["rate"])) for plan, at in ((before, now), (after, then)))
-    said = f"Trainings that reach the toy loss: {few.kept} of {len(few.runs)}, then {more.kept}."
     if more.kept != few.kept:
-        return said
+        return f"Trainings that reach the toy loss: {few.kept} of {len(few.runs)}, then {more.kept}."
     said = f"Trainings that reach the toy loss: still {few.kept} of {len(few.runs)}."
     if more.exploded != few.exploded:
         return f"{said} Of them {few.exploded} explode, then {more.exploded}."

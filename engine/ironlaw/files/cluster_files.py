@@ -12,7 +12,7 @@ from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
 Document = Mapping[str, Any]
 
 
-def _block(document: Document, name: str) -> Document:
+def block(document: Document, name: str) -> Document:
     """A block of a file; empty where it is not there. Raises `EngineError` for what is none."""
     found = document.get(name)
     if found in values.ABSENT:
@@ -49,12 +49,12 @@ def is_deepspeed(document: Document) -> bool:
 
 def deepspeed(document: Document) -> Reading:
     """The facts of DeepSpeed's configuration. `auto` says nothing. Raises `EngineError` for a value it cannot have."""
-    zero = _block(document, "zero_optimization")
+    zero = block(document, "zero_optimization")
     stage = values.count("zero_optimization.stage", zero.get("stage", 0), 0) or 0
     if stage > 3:
         raise EngineError("zero_optimization.stage", stage, (0, 1, 2, 3))
     halves = ("bf16", "fp16")
-    chosen = [one for one in halves if values.switch(f"{one}.enabled", _block(document, one).get("enabled"))]
+    chosen = [one for one in halves if values.switch(f"{one}.enabled", block(document, one).get("enabled"))]
     if len(chosen) > 1:
         raise EngineError("fp16.enabled", True, (False,), because="bf16 is enabled too")
     facts = Facts(
@@ -65,7 +65,7 @@ def deepspeed(document: Document) -> Reading:
         offload_parameters=_away(zero, "offload_param"),
         offload_sizes=_sizes(zero, stage),
         compute=chosen[0] if chosen else None,  # type: ignore[arg-type]
-        sums=_sums(_block(document, "data_types").get("grad_accum_dtype")),
+        sums=_sums(block(document, "data_types").get("grad_accum_dtype")),
         micro_batch=values.count("train_micro_batch_size_per_gpu", document.get("train_micro_batch_size_per_gpu")),
         accumulate=values.count("gradient_accumulation_steps", document.get("gradient_accumulation_steps")),
         global_batch=values.count("train_batch_size", document.get("train_batch_size")),
@@ -76,22 +76,22 @@ def deepspeed(document: Document) -> Reading:
 
 def _optimizer(document: Document) -> str:
     """The kind of optimizer that DeepSpeed makes itself, in small letters; empty where it leaves that to the script."""
-    return str(_block(document, "optimizer").get("type", "")).lower()
+    return str(block(document, "optimizer").get("type", "")).lower()
 
 
 def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     """A sentence on what a file of DeepSpeed asks for and no plan counts; nothing where it asks for nothing such."""
-    recompute = _block(document, "activation_checkpointing")
+    recompute = block(document, "activation_checkpointing")
     asked = [name for name in _UNCOUNTED if zero.get(name) not in (*values.ABSENT, False, 0, 1, -1)]
     asked += [name for name in _SWITCHED if zero.get(name) is True]
     asked += [name for name in _UNCOUNTED_OF_RECOMPUTATION if recompute.get(name) is True]
-    for block, (name, usual) in _OF_OFFLOADING.items():
-        if _block(zero, block).get(name, usual) != usual:
-            asked.append(f"{block}.{name}")
+    for place, (name, usual) in _OF_OFFLOADING.items():
+        if block(zero, place).get(name, usual) != usual:
+            asked.append(f"{place}.{name}")
     if _optimizer(document) not in ("", *_OPTIMIZERS):
         asked.append("optimizer.type")
     told = [f"Not counted of DeepSpeed's file: {', '.join(asked)}."] if asked else []
-    disks = [name for name in _OF_OFFLOADING if _block(zero, name).get("device") == "nvme"]
+    disks = [name for name in _OF_OFFLOADING if block(zero, name).get("device") == "nvme"]
     if disks:
         told.append(f"Counted as host memory, and its time as that memory's: {' and '.join(disks)} on NVMe.")
     return tuple(told)
@@ -116,7 +116,7 @@ def _sums(value: object) -> Format | None:
 
 
 def _away(zero: Document, name: str) -> bool:
-    return _on_host(_block(zero, name), "device", f"{name}.device")
+    return _on_host(block(zero, name), "device", f"{name}.device")
 
 
 def _on_host(document: Document, key: str, what: str = "") -> bool:
@@ -141,7 +141,7 @@ def accelerate(document: Document) -> Reading:
     how, missing = document.get("distributed_type"), []
     inside: dict[str, Any] = {}
     if how == "DEEPSPEED":
-        engine = _block(document, "deepspeed_config")
+        engine = block(document, "deepspeed_config")
         if engine.get("deepspeed_config_file") not in values.ABSENT:
             missing.append(f"It names a DeepSpeed file, {DIVIDES}")
         else:
@@ -153,7 +153,7 @@ def accelerate(document: Document) -> Reading:
                 "accumulate": values.count("gradient_accumulation_steps", engine.get("gradient_accumulation_steps")),
             }
     elif how == "FSDP":
-        inside = fsdp(_block(document, "fsdp_config"))
+        inside = fsdp(block(document, "fsdp_config"))
     elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
     return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
@@ -161,7 +161,7 @@ def accelerate(document: Document) -> Reading:
 
 def _group(document: Document, key: str) -> int | None:
     """Devices that share sequences or matrices, which accelerate's `ParallelismConfig` says."""
-    return values.count(key, _block(document, "parallelism_config").get(key))
+    return values.count(key, block(document, "parallelism_config").get(key))
 
 
 _DIVIDED = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "hybrid_shard": 3, "hybrid_shard_zero2": 2}

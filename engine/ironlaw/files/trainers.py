@@ -18,7 +18,7 @@ from typing import Any
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.cluster_files import deepspeed, fsdp
+from ironlaw.files.cluster_files import block, deepspeed, fsdp
 from ironlaw.files.facts import DIVIDES, FORMATS, Attention, Facts, Format, Kind, Reading, Stage
 
 Document = Mapping[str, Any]
@@ -335,9 +335,7 @@ def _sharding(document: Document) -> dict[str, Any]:
     options, config = document.get("fsdp"), document.get("fsdp_config")
     if isinstance(config, str) and config not in values.ABSENT:
         raise EngineError("fsdp_config", config, "its settings: a file that it names is not read")
-    config = config if config not in values.ABSENT else {}
-    if not isinstance(config, Mapping):
-        raise EngineError("fsdp_config", config, "a block of settings")
+    config = block(document, "fsdp_config")
     named = options.split() if isinstance(options, str) else options
     if named in (None, False, [], ["false"]) and not config:
         return {}

@@ -93,10 +93,8 @@ def _search(site: Path, manifest: Manifest) -> None:
                 if "<" in (said := str(words)) and (found := next(scripts(said, ()), None)):
                     page = f"{entry['location'].partition('#')[0]}index.html"
                     refused = found.refused or "it is a script"
-                    defect = Defect(
-                        manifest.source(page)[0], 1, f"in the name or the tag {said[:60]!r}, {refused}", "Remove it"
-                    )
-                    log.warning("%s", defect)
+                    what = f"in the name or the tag {said[:60]!r}, {refused}"
+                    log.warning("%s", Defect(manifest.source(page)[0], 1, what, "Remove it"))
 
 
 def _first(found: Iterable[Found]) -> Iterator[Found]:
@@ -133,10 +131,8 @@ def _outside(site: Path, manifest: Manifest, known: Container[str] = ()) -> None
             continue
         if program:
             # The theme's own folder is the author's, as its templates are.
-            if not name.startswith(f"{manifest.docs}/"):
-                continue
             hash_ = hash_of(path.read_bytes().decode("utf-8", "replace"))
-            if hash_ in known:
+            if hash_ in known or not name.startswith(f"{manifest.docs}/"):
                 continue
             what = f"no page names this program (sha256 {hash_}), and what a page holds may start it without a policy"
             defect = Defect(name, 1, what, "Leave it out, or name it among the scripts of every page, or list its hash")

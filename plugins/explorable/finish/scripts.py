@@ -236,14 +236,13 @@ def _attributes_that_run(tag: str, attributes: Mapping[str, str], budget: _Budge
             yield f"{name}={_short(value)!r} in {_short(tag)!r} would run a script", value if leads else name
         elif name == "srcdoc" and framed:
             yield f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name
-        elif name == "title" and "<" in value:
-            # The theme shows it as markup when the pointer rests on it.
-            inner = next(scripts(value, (), inside=budget), None) if not framed else None
-            if framed or inner:
-                said = inner.refused if inner and inner.refused else "markup that runs"
-                yield f"the tooltip {_short(value)!r} holds {said if inner else 'markup within markup'}", value
         elif name == "srcdoc" and (inner := next(scripts(value, (), inside=budget), None)):
             yield inner.refused or f"the script {_short(inner.text)!r} is in a frame", name
+        # The theme shows a title as markup when the pointer rests on it.
+        elif name == "title" and "<" in value and framed:
+            yield f"the tooltip {_short(value)!r} holds markup within markup", value
+        elif name == "title" and "<" in value and (inner := next(scripts(value, (), inside=budget), None)):
+            yield f"the tooltip {_short(value)!r} holds {inner.refused or 'markup that runs'}", value
 
 
 def drawing(raw: bytes, no_part: Callable[[str, str], str] = drawn.no_element) -> Found | None:

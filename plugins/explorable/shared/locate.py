@@ -224,13 +224,16 @@ class _ByHand(Preprocessor):
         self._extension = extension
 
     def run(self, lines: list[str]) -> list[str]:
-        for line in lines:
-            if found := _MADE.search(line):
-                written = self._extension.page.written.split("\n")
-                at = next((number for number, one in enumerate(written, 1) if found[0] in one), None)
-                what = f"the element '{found[1].lower()}' is one that the build makes"
-                log.warning("%s", self._extension.defect(at, what, "write its block or its fence"))
-        return [_MADE.sub(r"\1", line) for line in lines]
+        by_hand = {number: found for number, line in enumerate(lines) if (found := _MADE.search(line))}
+        places: dict[str, int] = {}
+        for number, line in enumerate(self._extension.page.written.split("\n") if by_hand else (), 1):
+            for one in _MADE.finditer(line):
+                places.setdefault(one[0], number)
+        for number, found in by_hand.items():
+            what = f"the element '{found[1].lower()}' is one that the build makes"
+            log.warning("%s", self._extension.defect(places.get(found[0]), what, "write its block or its fence"))
+            lines[number] = _MADE.sub(r"\1", lines[number])
+        return lines
 
 
 class _Cleaner(Postprocessor):

@@ -72,8 +72,8 @@ def build_wheels(package: Path = EXPLORABLE, book: Book | None = None) -> tuple[
     fields = {f"{name}/live/runtime/ledger.json": json.dumps(book.ledger_fields(), sort_keys=True)}
     if book.library is not None:
         fields[f"{name}/live/runtime/library.txt"] = book.library.name
-    parts = (package.parent, "explorable-live", explorable.__version__, name, runtime, tuple(fields.items()))
-    made = _Contents(*parts).wheel()
+    texts = tuple(fields.items())
+    made = _Contents(package.parent, "explorable-live", explorable.__version__, name, runtime, texts).wheel()
     if book.library is None:
         return (made,)
     library = book.library
@@ -151,9 +151,7 @@ class _Contents:
 
 @lru_cache(maxsize=4)
 def _built(contents: _Contents, _files: str) -> Wheel:
-    root, name, version, include, exclude = (
-        contents.root, contents.name, contents.version, [*contents.include], contents.exclude
-    )  # fmt: skip
+    root, name, version = str(contents.root), contents.name, contents.version
     with tempfile.TemporaryDirectory() as folder:
         forced = {}
         for number, (place, text) in enumerate(contents.texts):
@@ -163,10 +161,12 @@ def _built(contents: _Contents, _files: str) -> Wheel:
         config = {
             "project": {"name": name, "version": version, "requires-python": ">=3.11"},
             "tool": {"hatch": {"build": {"targets": {"wheel": {
-                "only-include": include, "exclude": [f"/{part}/" for part in exclude], "force-include": forced,
+                "only-include": [*contents.include],
+                "exclude": [f"/{part}/" for part in contents.exclude],
+                "force-include": forced,
             }}}}},
         }  # fmt: skip
-        builder = WheelBuilder(str(root), config=config, metadata=ProjectMetadata(str(root), None, config))
+        builder = WheelBuilder(root, config=config, metadata=ProjectMetadata(root, None, config))
         path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
         return Wheel(name, version, contents.module, path.name, _lean(path.read_bytes()))
 

@@ -1,5 +1,5 @@
 // The service worker of a reader who keeps the book: every file comes from a complete release, and the network is asked for what none has.
-import { CONTENTS, keptBooks } from "./offline/book";
+import { CONTENTS, keptBooks, type Book } from "./offline/book";
 import { bookIs } from "./offline/names";
 
 /** The build writes the book's id here. */
@@ -16,6 +16,9 @@ interface Happening {
   respondWith(answer: Promise<Response>): void;
   waitUntil(done: Promise<unknown>): void;
 }
+
+/** Lists that were read, by their book and when it was kept: every request asks for one. */
+const lists = new Map<string, ReturnType<Book["contents"]>>();
 
 const scope = globalThis as unknown as Scope;
 const OUT_OF_REACH = 504;
@@ -47,12 +50,15 @@ async function missing(root: string, { mode }: Request): Promise<Response | null
 
 async function answerFromBooks(root: string, url: string): Promise<Response | null> {
   // The newest first. A tab of the release before finds there what only that one has: such files have hashes in their names.
-  for (const { cache: book, contents } of await keptBooks(root)) {
+  for (const { name, at, cache: book, contents } of await keptBooks(root)) {
     const file = url.endsWith("/") ? `${url}index.html` : url;
     const kept = await book.match(file);
     if (kept) {
       const body = await kept.blob();
-      const [bytes = body.size] = contents?.files[file.slice(root.length)] ?? [];
+      const key = `${name} ${at}`;
+      const list = lists.get(key) ?? contents();
+      lists.set(key, list);
+      const [bytes = body.size] = (await list)?.files[file.slice(root.length)] ?? [];
       if (body.size === bytes) return new Response(body, { headers: kept.headers });
       // One that was cut is no part of the book any more: the network has it, and the page says that it is missing.
       await book.delete(file);

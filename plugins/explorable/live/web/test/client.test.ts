@@ -246,13 +246,18 @@ describe("stop", () => {
     expect(client.status.phase).toBe("ready");
   });
 
-  test("of a replay brings nothing back: a task that an earlier snippet left behind would have to be stopped for ever", async () => {
-    const { client, worker } = bench();
-    client.start();
-    worker().ready();
-    client.run(snippet("leaves a task"), [], ignore);
-    worker().ran();
+  const benchWithTask = async () => {
+    const made = bench();
+    made.client.start();
+    made.worker().ready();
+    made.client.run(snippet("leaves a task"), [], ignore);
+    made.worker().ran();
     await settle();
+    return made;
+  };
+
+  test("of a replay brings nothing back: a task that an earlier snippet left behind would have to be stopped for ever", async () => {
+    const { client, worker } = await benchWithTask();
     client.run(snippet("endless"), [], ignore).stop();
     worker().ready();
     expect(worker().snippets).toEqual(["leaves a task"]);
@@ -262,12 +267,7 @@ describe("stop", () => {
   });
 
   test("of an exercise's tests brings nothing back: they need nothing of the page", async () => {
-    const { client, worker } = bench();
-    client.start();
-    worker().ready();
-    client.run(snippet("leaves a task"), [], ignore);
-    worker().ran();
-    await settle();
+    const { client, worker } = await benchWithTask();
     client.run(snippet("exercise"), [], ignore, { tests: "assert True", hidden: "" }).stop();
     worker().ready();
     expect(worker().snippets).toEqual([]);

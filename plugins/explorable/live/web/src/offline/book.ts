@@ -17,11 +17,11 @@ const AT_ONCE = 6;
 /** The present release, and the one before. */
 const BOOKS = 2;
 
-interface Book {
+export interface Book {
   name: string;
   cache: Cache;
-  /** Null for a list that is none. */
-  contents: Contents | null;
+  /** Reads its list; null for a list that is none. */
+  contents: () => Promise<Contents | null>;
   /** When the last of its files had arrived; later than every book that was there then, whatever the clock said. */
   at: number;
 }
@@ -32,8 +32,8 @@ export async function keptBooks(root: string): Promise<Book[]> {
     (await bookNames(root)).map(async (name) => {
       const cache = await caches.open(name);
       const list = await cache.match(root + CONTENTS);
-      const at = Number(list?.headers.get("x-kept") ?? Number.NaN);
-      return { name, cache, contents: contentsIn(root, (await list?.json().catch(() => null)) as unknown), at };
+      const contents = async (): Promise<Contents | null> => contentsIn(root, (await list?.json().catch(() => null)) as unknown);
+      return { name, cache, contents, at: Number(list?.headers.get("x-kept") ?? Number.NaN) };
     }),
   );
   return found.filter(({ at }) => Number.isSafeInteger(at)).sort((one, other) => other.at - one.at);
@@ -41,7 +41,7 @@ export async function keptBooks(root: string): Promise<Book[]> {
 
 export async function keptContents(root: string): Promise<Contents | null> {
   const [newest] = await keptBooks(root);
-  return newest?.contents ?? null;
+  return newest ? newest.contents() : null;
 }
 
 export async function servedContents(root: string): Promise<Contents> {
