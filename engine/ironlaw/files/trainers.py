@@ -175,7 +175,11 @@ def _evaluation(document: Document, kind: Kind) -> Found:
 
 
 def _strategy(document: Document) -> object:
-    return next((document[key] for key in _STRATEGIES if document.get(key) is not None), None)
+    """When a file evaluates: "steps", "epoch", "no", or None where it does not say. YAML reads a bare `no` as false."""
+    key = next((key for key in _STRATEGIES if document.get(key) not in (None, "")), _STRATEGIES[0])
+    asked = document.get(key)
+    said = "no" if asked is False or asked == "none" else asked
+    return values.named(key, said, {name: name for name in ("no", "steps", "epoch")})
 
 
 def _is_evaluated(document: Document) -> bool:
@@ -184,9 +188,8 @@ def _is_evaluated(document: Document) -> bool:
 
 
 def _is_unevaluated(document: Document) -> bool:
-    """Whether a file turns evaluation off. YAML reads a bare `no` as false."""
-    strategy = _strategy(document)
-    off = strategy is False or strategy in ("no", "none") or document.get("val_set_size") in (0, "0", "0.0")
+    """Whether a file turns evaluation off."""
+    off = _strategy(document) == "no" or document.get("val_set_size") in (0, "0", "0.0")
     asked = values.switch("do_eval", document.get("do_eval")) or bool(document.get("test_datasets"))
     return off and not asked
 
@@ -267,7 +270,8 @@ def generation(document: Document, stage: object) -> Found:
 def _is_alone(document: Document) -> bool:
     """Whether preferences are trained without a reference, or it has answered before the training."""
     answered = any(values.switch(key, document.get(key)) for key in ("precompute_ref_log_probs", "reference_free"))
-    return answered or any(document.get(key) in _ALONE for key in ("rl", "pref_loss"))
+    pairs = values.named("pref_loss", document.get("pref_loss"), dict(zip(_PAIRS, _PAIRS, strict=True)))
+    return answered or any(way in _ALONE for way in (pairs, document.get("rl")))
 
 
 def _bits(document: Document) -> tuple[int, ...]:
@@ -330,6 +334,12 @@ def _attention(value: object) -> Attention | None:
     return values.named("attention", value, names, tuple(name for name in names if "/" not in name))
 
 
+def _reentrant(document: Document) -> Found:
+    """Which recomputation PyTorch runs, where the options of `gradient_checkpointing_kwargs` say it."""
+    asked = block(document, "gradient_checkpointing_kwargs").get("use_reentrant")
+    return {"reentrant": values.switch("use_reentrant", asked)}
+
+
 def _sharding(document: Document) -> dict[str, Any]:
     """Facts of FSDP as axolotl and `transformers` write it."""
     options, config = document.get("fsdp"), document.get("fsdp_config")
@@ -347,13 +357,13 @@ def _sharding(document: Document) -> dict[str, Any]:
 
 
 def _axolotl(document: Document) -> Found:
-    adapter = document.get("adapter")
+    adapter = values.named("adapter", document.get("adapter"), {"lora": "lora", "qlora": "qlora"})
     # Its own default is `bf16: auto`.
     silent = document.get("bf16") is None and not values.switch("fp16", document.get("fp16"))
     found: dict[str, Any] = {} if silent else _compute(document)
     linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
     targets = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
-    if adapter not in values.ABSENT:
+    if adapter:
         found |= _adapter(ChainMap({"use_dora": document.get("peft_use_dora")}, document), _axolotl_bits(document))  # type: ignore[arg-type]
         found["targets"] = targets
     elif document.get("unfrozen_parameters"):
@@ -370,9 +380,7 @@ def _axolotl(document: Document) -> Found:
     if isinstance(recompute, str) and recompute not in ("true", "false"):
         # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.
         found["checkpointing"] = True
-    kwargs = document.get("gradient_checkpointing_kwargs")
-    if isinstance(kwargs, Mapping):
-        found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
+    found |= _reentrant(document)
     fused = ("liger_fused_linear_cross_entropy", "cut_cross_entropy", "unsloth_cross_entropy_loss")
     found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused)
     return {**found, **_optimizer(document, "optimizer"), **_sharding(document)}
@@ -442,8 +450,9 @@ def _adapted(document: Document) -> bool | None:
 
 def _of_a_script(document: Document) -> Found:
     """What the options of `transformers`' Trainer, of TRL and of scripts around them say."""
-    kept = document.get("dtype", document.get("torch_dtype"))
-    found: dict[str, Any] = {**_compute(document), "weights": FORMATS.get(str(kept))}
+    key = _key(document, "dtype", ("torch_dtype",))
+    kept = values.named(key, document.get(key), {**FORMATS, **_SHORT}, tuple(FORMATS))
+    found: dict[str, Any] = {**_compute(document), "weights": kept}
     targets = _targets(document.get("lora_target_modules"))
     adapted = _adapted(document)
     if adapted is False:
@@ -460,14 +469,15 @@ def _of_a_script(document: Document) -> Found:
     if any(values.switch(key, document.get(key)) for key in ("use_flash_attn", "use_flash_attention_2")):
         found["attention"] = "flash"
     found["stage"] = next((stage for stage, marks in _STAGES.items() if marks & document.keys()), None)
-    kwargs = document.get("gradient_checkpointing_kwargs")
-    if isinstance(kwargs, Mapping):
-        found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
-    return {**found, **_optimizer(document, "optim"), **_sharding(document)}
+    return {**found, **_reentrant(document), **_optimizer(document, "optim"), **_sharding(document)}
 
 
+_SHORT: Mapping[str, Format] = {"bf16": "bf16", "fp16": "fp16", "half": "fp16", "fp32": "fp32", "float": "fp32"}
+"""Names of formats that scripts take beside PyTorch's."""
 _ALONE = ("orpo", "simpo")
 """Ways to train by pairs without a reference."""
+_PAIRS = ("sigmoid", "hinge", "ipo", "kto_pair", *_ALONE)
+"""LLaMA-Factory's ways to train by pairs."""
 _STAGES: Mapping[Stage, Set[str]] = {
     "grpo": {"num_generations", "max_completion_length"},
     "kto": {"desirable_weight", "undesirable_weight"},

@@ -189,8 +189,9 @@ def test_a_key_that_is_no_text_is_passed_over() -> None:
     assert parts(f"0x{'f' * 5000}: 1\n1: 2\n{AXOLOTL}")[0][1].facts.micro_batch == 1
 
 
-def test_a_name_of_a_format_that_is_a_list_says_nothing() -> None:
-    assert parts(f"{TRL}dtype: [a]\n")[0][1].facts == parts(TRL)[0][1].facts
+def test_a_name_of_a_format_that_is_a_list_is_refused() -> None:
+    with pytest.raises(EngineError, match="dtype"):
+        parts(f"{TRL}dtype: [a]\n")
 
 
 SLOW = {

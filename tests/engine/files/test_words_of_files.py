@@ -87,6 +87,36 @@ def test_what_no_script_takes_for_what_is_divided_is_refused(lines: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("eval_strategy: banana", "eval_strategy 'banana' is unknown"),
+        ("evaluation_strategy: 3", "evaluation_strategy 3 is unknown"),
+        ("eval_strategy: true", "eval_strategy True is unknown"),
+        ("dtype: float7", "dtype 'float7' is unknown"),
+        ("torch_dtype: [bfloat16]", "torch_dtype ['bfloat16'] is unknown"),
+        ("pref_loss: banana", "pref_loss 'banana' is unknown"),
+        ("gradient_checkpointing_kwargs: true", "gradient_checkpointing_kwargs True is not allowed"),
+    ],
+)
+def test_a_value_that_no_trainer_takes_is_refused(lines: str, told: str) -> None:
+    """It counted as absent."""
+    with pytest.raises(EngineError) as refused:
+        read(SCRIPT + lines)
+    assert told in str(refused.value)
+
+
+def test_a_script_s_short_name_of_a_format_is_understood() -> None:
+    assert read(f"{SCRIPT}dtype: half\n").facts.weights == read(f"{SCRIPT}torch_dtype: float16\n").facts.weights == "fp16"
+
+
+@pytest.mark.parametrize("adapter", ["false", "banana", "3"])
+def test_an_adapter_that_axolotl_does_not_know_is_refused(adapter: str) -> None:
+    with pytest.raises(EngineError) as refused:
+        read(f"{RUN}adapter: {adapter}\n")
+    assert "adapter" in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("settings", "stage", "host"),
     [
         ("zero_stage: 1\n  offload_optimizer_device: null", 1, False),
@@ -394,8 +424,9 @@ def test_an_optimizer_of_deepspeed_that_is_not_counted_is_named() -> None:
     assert "Not counted of DeepSpeed's file: optimizer.type." in found.missing
 
 
-def test_a_stage_that_is_no_word_is_refused_or_passed_over() -> None:
-    assert words(LLAMA_FACTORY + "pref_loss: {a: 1}\n").words["batch"]
+def test_a_stage_that_is_no_word_is_refused() -> None:
+    with pytest.raises(EngineError, match="pref_loss"):
+        words(LLAMA_FACTORY + "pref_loss: {a: 1}\n")
     for stage in ("[dpo]", "banana"):
         with pytest.raises(EngineError, match="rl"):
             words(RUN + f"rl: {stage}\n")
