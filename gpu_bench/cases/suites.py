@@ -93,7 +93,11 @@ def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tu
         if not equals:
             raise ValueError(f"--set {change!r} says nothing; allowed: FIELD=VALUE, e.g. batch=33")
         asked[name] = text
-    return tuple((suite, changed) for suite, case in cases for changed in _variants(case, asked))
+    changed = tuple((suite, changed) for suite, case in cases for changed in _variants(case, asked))
+    names = [(suite, case.name) for suite, case in changed]
+    if twice := next((name for suite, name in names if asked and names.count((suite, name)) > 1), None):
+        raise ValueError(f"--set makes {twice} more than once; allowed: each value of a field once")
+    return changed
 
 
 def _variants(case: Case, asked: Mapping[str, str]) -> Iterator[Case]:
@@ -120,7 +124,8 @@ def _changed(case: Case, asked: Mapping[str, str]) -> Case:
         except ValueError:
             was = getattr(case, name)
             raise ValueError(f"--set {name}={text!r} is not like {was!r}, which {case.name} has") from None
-    tails = [re.sub(r"[^a-z0-9]+", "-", f"{name}-{text}".lower()).strip("-") for name, text in asked.items()]
+    said = {name: text.lower().replace("e+", "e") for name, text in asked.items()}
+    tails = [re.sub(r"[^a-z0-9]+", "-", f"{name}-{text}".lower()).strip("-") for name, text in said.items()]
     return replace(case, name="-".join((case.name, *tails)), **values)
 
 

@@ -91,7 +91,8 @@ def _search(site: Path, manifest: Manifest) -> None:
         for entry in entries.get("docs", entries.get("items", ())):
             for words in (entry.get("title"), *(entry.get("tags") or ())):
                 if "<" in (said := str(words)) and (found := next(scripts(said, ()), None)):
-                    page = f"{entry['location'].partition('#')[0]}index.html"
+                    place = entry["location"].partition("#")[0]
+                    page = place if place.endswith(".html") else f"{place}index.html"
                     refused = found.refused or "it is a script"
                     what = f"in the name or the tag {said[:60]!r}, {refused}"
                     log.warning("%s", Defect(manifest.source(page)[0], 1, what, "Remove it"))

@@ -106,7 +106,8 @@ def test_a_value_that_no_trainer_takes_is_refused(lines: str, told: str) -> None
 
 
 def test_a_script_s_short_name_of_a_format_is_understood() -> None:
-    assert read(f"{SCRIPT}dtype: half\n").facts.weights == read(f"{SCRIPT}torch_dtype: float16\n").facts.weights == "fp16"
+    for line in ("dtype: half", "torch_dtype: float16", "dtype: fp16"):
+        assert read(f"{SCRIPT}{line}\n").facts.weights == "fp16"
 
 
 @pytest.mark.parametrize("adapter", ["false", "banana", "3"])

@@ -277,15 +277,18 @@ def test_a_tooltip_is_read_as_the_markup_that_the_theme_makes_of_it() -> None:
     assert "markup within markup" in found.refused
 
 
+@pytest.mark.parametrize("place", ["a/", "a.html"])
 @pytest.mark.parametrize("entry", [{"title": "T", "tags": ["a", BAD_TAG]}, {"title": BAD_TAG}])
 def test_names_and_tags_are_read_as_the_markup_that_a_search_makes_of_them(
-    entry: dict[str, object], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    entry: dict[str, object], place: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "site/search").mkdir(parents=True)
     good = {"location": "", "title": "<code>x</code> a < b", "text": "", "tags": ["c"]}
-    index = {"docs": [good, {"location": "a/#b", "text": "", **entry}]}
+    index = {"docs": [good, {"location": f"{place}#b", "text": "", **entry}]}
     (tmp_path / "site/search/search_index.json").write_text(json.dumps(index), "utf-8")
-    manifest = Manifest(root=str(tmp_path), docs="docs", pages={"a/index.html": PageFacts("docs/a.md", "T")})
+    manifest = Manifest(
+        root=str(tmp_path), docs="docs", pages=dict.fromkeys(("a/index.html", "a.html"), PageFacts("docs/a.md", "T"))
+    )
     policy._search(tmp_path / "site", manifest)
     [line] = caplog.messages
     assert line.startswith("theme: docs/a.md:1: in the name or the tag")

@@ -146,6 +146,10 @@ def test_a_field_is_set_to_one_value_or_to_each_of_several() -> None:
     ]
     ((_, spread),) = with_fields(find_cases("scaling", ("scaling-ddp-gpt2",)), ["processes=1,2"])
     assert spread.as_dict()["processes"] == [1, 2], "a field of several numbers takes them all"
+    with pytest.raises(ValueError, match="ladder-1558m-10-weights-batch-2 more than once"):
+        with_fields(find_cases("ladder", ("ladder-1558m-10-weights",)), ["batch=2,2"])
+    small, large = with_fields(find_cases("first-hour", ("hour-1558m-plain",)), ["learning_rate=1e-3,1e+3"])
+    assert small[1].name != large[1].name
     with pytest.raises(ValueError, match=r"no field 'bach'.*batch"):
         with_fields(find_cases("ladder", ()), ["bach=1"])
     with pytest.raises(ValueError, match="is not like"):
