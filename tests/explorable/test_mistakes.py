@@ -297,7 +297,9 @@ MISTAKES = {
     "a format without a unit": table(
         "caption: x\ncolumns: [{label: A, path: status, format: .1f}]", "has a 'format' without a 'unit'", 3
     ),
-    "an indented option": table("    caption: x\ncolumns: []", "this block was not understood", 3),
+    "an indented option": table(
+        "    caption: x\ncolumns: []", "the block 'measured' was not understood: it has no option 'caption'", 3
+    ),
     "an unknown option": table("caption: x\ncolums: []", "colums is unknown. perhaps 'columns' is meant", 3),
     "a column without a label": table("caption: x\ncolumns:\n  - {path: status}", "label", 3),
     "a column with the wrong unit": table(
@@ -348,7 +350,11 @@ MISTAKES = {
     # Acts.
     "an act that does not exist": page("/// act | batch-wal\n///", "there is no act 'batch-wal'"),
     "an act without a name": page("/// act\n///", "the block names no act. Write /// act | a-name"),
-    "an act with an option": page("/// act | fine\n    size: 3\n///", "this block was not understood"),
+    "an act with an option": page("/// act | fine\n    size: 3\n///", "it has no option 'size'. it has none: write"),
+    "a misspelled option of an exercise": page(
+        "/// exercise | a\n    titel: A\n///", "no option 'titel'. allowed: title"
+    ),
+    "attributes of a block that are none": page("/// act | fine\n    attrs: 3\n///", "this block was not understood"),
     "an act by its folder's name": page("/// act | an_act\n///", "'an_act' is no name of an act. Write 'an-act'"),
     "an act by a name with marks": page("/// act | Größe\n///", "'Größe' is no name of an act. Write 'grosse'"),
     "an act twice on a page": page("/// act | fine\n///\n\n/// act | fine\n///", "act 'fine' is on this page twice", 6),

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -57,6 +58,7 @@ class Constructs:
         return Constructs(fences, blocks, roles)
 
 
+_HEAD = re.compile(r"(?P<indent>[ ]*)/{3,}\s*(?P<name>[\w-]+)")
 _DIGITS = [chr(0xE000 + digit) for digit in range(10)]
 _FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
 _STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
@@ -248,8 +250,26 @@ class _Cleaner(Postprocessor):
             "inline": "close it with a backtick on the same paragraph",
         }
         for kind, line in unclaimed(text):
-            log.warning("%s", self._extension.defect(line, f"this {kind} was not understood", shapes[kind]))
+            option = self._option(line) if kind == "block" else None
+            what, fix = option or (f"this {kind} was not understood", shapes[kind])
+            log.warning("%s", self._extension.defect(line, what, fix))
         return _STAMP.sub("", text)
+
+    def _option(self, line: int) -> tuple[str, str] | None:
+        """What is wrong with the options of the block on a line, and what to do; None where it is something else."""
+        head, *rest = self._extension.page.written.split("\n")[line - 1 :] or [""]
+        block = _HEAD.match(head)
+        known = getattr(self.md.parser.blockprocessors["blocks"], "blocks", {})
+        if block is None or block["name"] not in known:
+            return None
+        options = takewhile(re.compile(rf" {{{len(block['indent']) + 4},}}\S").match, rest)
+        names = (one.partition(":")[0].strip() for one in options)
+        allowed = known[block["name"]].OPTIONS
+        wrong = next((name for name in names if name not in (*allowed, "attrs")), None)
+        if wrong is None:
+            return None
+        fix = f"allowed: {', '.join(allowed)}" if allowed else "it has none: write its content without spaces before it"
+        return f"the block '{block['name']}' was not understood: it has no option '{wrong}'", fix
 
 
 def _mark(kind: str, line: int) -> str:
