@@ -21,11 +21,15 @@ _BACKTICKS = re.compile(r"^\s*`{3,}", re.MULTILINE)
 
 
 def faults(document: Mapping[str, Any], lines: Sequence[int]) -> Iterator[tuple[int, str, str]]:
-    """The first cell that raised an exception, and every output that a page could not show to everybody.
+    """The first cell that raised an exception, and every cell and output that a page could not show to everybody.
 
     Each is a line of the file, what is wrong and what to do, given the `lines` of all cells' markers.
     """
     failed = False
+    for index, cell in enumerate(document["cells"]):
+        if cell["cell_type"] not in ("code", "markdown"):
+            what = f"a cell of the kind {cell['cell_type']!r} is on no page"
+            yield lines[index], what, "begin it with '# %% [markdown]', or with '# %%' for code"
     for index, number, cell in _code(document):
         for output in cell["outputs"]:
             if output["output_type"] == "error":

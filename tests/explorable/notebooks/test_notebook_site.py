@@ -187,6 +187,13 @@ def test_a_plot_that_no_page_can_hold_is_named_with_its_cell(inside: str, said: 
     assert "svg" not in markdown(document, "", live=False)
 
 
+def test_a_cell_that_no_page_shows_is_told(site: Site) -> None:
+    site.write(" [raw]\n# Lost words.\n\n# %%\n1")
+    [warning] = site.defects()
+    assert "docs/notebooks/one.py:" in warning
+    assert "a cell of the kind 'raw' is on no page. begin it with '# %% [markdown]'" in warning
+
+
 def test_a_drawing_may_write_its_uses_as_any_library_does() -> None:
     path = '<defs><path id="a" d="M0 0"/></defs><use href="#a" x="1" fill="url(#a)"/>'
     root = embedded(f'<svg xmlns="http://www.w3.org/2000/svg">{path}</svg>', "A plot")
