@@ -194,7 +194,7 @@ export function actTests({ once, widely, full }) {
     }
   });
 
-  once("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all; a reload and the way back keep the place", async (all) => {
+  full("act: on a phone the chart that stays in view cuts no banner after a reveal: it is seen whole or not at all; a reload and the way back keep the place", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await openAct(all);

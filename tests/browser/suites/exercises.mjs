@@ -42,7 +42,7 @@ async function packed(code) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function exerciseTests({ widely, once }) {
+export function exerciseTests({ widely, once, full }) {
   widely("exercises: a try that fails says why, a hint is counted, the solution opens after a try, a solved one stays in the ledger", async (all) => {
     const { browser, server } = all;
     await browser.open(server.base + PAGE);
@@ -138,7 +138,7 @@ export function exerciseTests({ widely, once }) {
     assert.equal(await snippet.code(), "print('mine')");
   });
 
-  once("exercises: code of a link has no say in what an exercise tells, and its own checks are not kept", async (all) => {
+  full("exercises: code of a link has no say in what an exercise tells, and its own checks are not kept", async (all) => {
     const { browser, server } = all;
     await browser.open(server.base + PAGE);
     const plain = await browser.eval(() => [...document.querySelectorAll("live-snippet")].find((one) => !one.closest("live-exercise"))?.getAttribute("data-name"));

@@ -11,7 +11,7 @@ import { askedByTheSite } from "../harness/foreign.mjs";
 import { inWords, startWebKit } from "../harness/webkit.mjs";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function harnessTests({ everywhere, once }) {
+export function harnessTests({ everywhere, once, full }) {
   let attempts = 0;
   once("harness: a test in which the browser crashes begins once more, in a page of its own", async ({ browser, server }) => {
     attempts += 1;
@@ -80,7 +80,7 @@ export function harnessTests({ everywhere, once }) {
     assert.deepEqual([...new Set(found.map((line) => line.split(":")[0]))].sort(), ["color-contrast", "image-alt"]);
   });
 
-  once("harness: axe-core examines text with a new look, light and dark", async ({ browser, server }) => {
+  full("harness: axe-core examines text with a new look, light and dark", async ({ browser, server }) => {
     /** @type {Set<string>} */
     const seen = new Set();
     await browser.open(server.base);

@@ -176,7 +176,7 @@ export function planTests({ widely, once, full }) {
     }
   });
 
-  once("plan: from the first change until its answer is drawn the old one is dimmed and said to be of other settings, in every frame", async (all) => {
+  full("plan: from the first change until its answer is drawn the old one is dimmed and said to be of other settings, in every frame", async (all) => {
     const { browser, server } = all;
     const changed = () => browser.eval(() => void Object.assign(window, { changed: true }));
     const slide = () =>
@@ -373,7 +373,7 @@ export function planTests({ widely, once, full }) {
     assert.deepEqual(covered, []);
   });
 
-  once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
+  full("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
     const { browser, server } = all;
     for (const fragment of FULL ? DAMAGED : DAMAGED.slice(0, 1)) {
       await browser.open(server.origin + BLANK_PATH);

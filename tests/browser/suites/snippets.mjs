@@ -72,7 +72,7 @@ export function snippetTests({ once, widely, full }) {
     }
   });
 
-  once("snippets: texts, HTML and figures for which a browser takes minutes are bounded, and the page answers meanwhile", async (all) => {
+  full("snippets: texts, HTML and figures for which a browser takes minutes are bounded, and the page answers meanwhile", async (all) => {
     const { browser } = all;
     await browser.open(all.server.base + ACT);
     // Marks, HTML and a message: one of each kind that a browser takes long for; all of them in a full run.
