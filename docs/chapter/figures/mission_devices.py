@@ -17,10 +17,9 @@ PREFIXES = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m"}
 
 
 def written(value: float, unit: str) -> str:
-    """A value with two or three digits and a prefix: `65 GB`, `16 mW`."""
+    """A value with at most three digits and a prefix: `65 GB`, `12.5 GB/s`, `16 mW`."""
     size = next((size for size in PREFIXES if value >= size), min(PREFIXES))
-    digits = 1 if value < 9.95 * size and value % size else 0
-    return f"{value / size:.{digits}f} {PREFIXES[size]}{unit}"
+    return f"{float(f'{value / size:.3g}'):g} {PREFIXES[size]}{unit}"
 
 
 def draw() -> Drawing:
