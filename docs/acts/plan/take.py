@@ -147,7 +147,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
     controls["left"] = noted(readings, said, at, "model" in controls, {**rival, **_besides(uncounted, at)})
     said += standing(readings, told, state, named | controls)
-    measured = _measured(readings)
+    measured = _measured(files.readings)
     if measured:
         then = live.State(state.context, {**state.controls, **controls})
         bits = {KNOWN: bits_of(said_words(readings), KNOWABLE), UNCOUNTED: bits_of(uncounted, UNCOUNTABLE)}

@@ -34,6 +34,10 @@ SIZES = {
     "persistent": "stage3_param_persistence_threshold",
 }
 """Sizes of DeepSpeed's buffers (`ironlaw.config.choices.Buffers`) by its keys."""
+_KEPT_IN_HALVES = (
+    "fp16_master_weights_and_grads", "bf16_master_weights_and_grads", "bf16_optimizer_states",
+)  # fmt: skip
+"""Switches by which DeepSpeed keeps in 16 bits what it else keeps in FP32."""
 _UNCOUNTED_OF_RECOMPUTATION = ("cpu_checkpointing", "partition_activations", "contiguous_memory_optimization")
 """What changes memory or traffic in DeepSpeed, and in no plan."""
 
@@ -50,11 +54,8 @@ def is_deepspeed(document: Document) -> bool:
 def deepspeed(document: Document) -> Reading:
     """The facts of DeepSpeed's configuration. `auto` says nothing. Raises `EngineError` for a value it cannot have."""
     zero = block(document, "zero_optimization")
-    stage = values.count("zero_optimization.stage", zero.get("stage", 0), 0) or 0
-    if stage > 3:
-        raise EngineError("zero_optimization.stage", stage, (0, 1, 2, 3))
-    halves = ("bf16", "fp16")
-    chosen = [one for one in halves if values.switch(f"{one}.enabled", block(document, one).get("enabled"))]
+    stage = _stage("zero_optimization.stage", zero.get("stage", 0))
+    chosen = [one for one in _HALVES if values.switch(f"{one}.enabled", _half(document, one).get("enabled"))]
     if len(chosen) > 1:
         raise EngineError("fp16.enabled", True, (False,), because="bf16 is enabled too")
     facts = Facts(
@@ -74,6 +75,21 @@ def deepspeed(document: Document) -> Reading:
     return Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
 
 
+_HALVES = ("bf16", "fp16")
+
+
+def _half(document: Document, name: str) -> Document:
+    """The block of a format of 16 bits, of BF16 also under its older name."""
+    return block(document, name) or (block(document, "bfloat16") if name == "bf16" else {})
+
+
+def _stage(what: str, value: object) -> int:
+    stage = values.count(what, value, 0) or 0
+    if stage > 3:
+        raise EngineError(what, stage, (0, 1, 2, 3))
+    return stage
+
+
 def _optimizer(document: Document) -> str:
     """The kind of optimizer that DeepSpeed makes itself, in small letters; empty where it leaves that to the script."""
     return str(block(document, "optimizer").get("type", "")).lower()
@@ -88,6 +104,9 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     for place, (name, usual) in _OF_OFFLOADING.items():
         if block(zero, place).get(name, usual) != usual:
             asked.append(f"{place}.{name}")
+    asked += [f"{half}.{key}" for half in _HALVES for key in _half(document, half) if key in _KEPT_IN_HALVES]
+    if (values.count("autotp_size", block(document, "tensor_parallel").get("autotp_size")) or 1) > 1:
+        asked.append("tensor_parallel.autotp_size")
     if _optimizer(document) not in ("", *_OPTIMIZERS):
         asked.append("optimizer.type")
     told = [f"Not counted of DeepSpeed's file: {', '.join(asked)}."] if asked else []
@@ -115,8 +134,13 @@ def _sums(value: object) -> Format | None:
     return values.named("data_types.grad_accum_dtype", value, {**names, **FORMATS}, tuple(names))
 
 
+_OLDER = {"offload_optimizer": "cpu_offload", "offload_param": "cpu_offload_param"}
+"""Switches that say the same, which DeepSpeed still takes (`runtime/zero/config.py`)."""
+
+
 def _away(zero: Document, name: str) -> bool:
-    return _on_host(block(zero, name), "device", f"{name}.device")
+    older = bool(values.switch(_OLDER[name], zero.get(_OLDER[name])))
+    return _on_host(block(zero, name), "device", f"{name}.device") or older
 
 
 def _on_host(document: Document, key: str, what: str = "") -> bool:
@@ -137,7 +161,12 @@ def accelerate(document: Document) -> Reading:
         compute=_precision(document.get("mixed_precision")),  # type: ignore[arg-type]
         context=_group(document, "parallelism_config_cp_size"),
         tensor=_group(document, "parallelism_config_tp_size"),
+        shard=_group(document, "parallelism_config_dp_shard_size"),
+        copies=_group(document, "parallelism_config_dp_replicate_size"),
+        compiled=_compiled(block(document, "dynamo_config")),
     )
+    if values.switch("use_cpu", document.get("use_cpu")):
+        raise EngineError("use_cpu", True, (False,), because="a plan is of GPUs")
     how, missing = document.get("distributed_type"), []
     inside: dict[str, Any] = {}
     if how == "DEEPSPEED":
@@ -147,7 +176,7 @@ def accelerate(document: Document) -> Reading:
         else:
             inside = {
                 "runtime": "deepspeed",
-                "zero": values.count("zero_stage", engine.get("zero_stage", 2), 0),
+                "zero": _stage("zero_stage", engine.get("zero_stage", 2)),
                 "offload_optimizer": _on_host(engine, "offload_optimizer_device"),
                 "offload_parameters": _on_host(engine, "offload_param_device"),
                 "accumulate": values.count("gradient_accumulation_steps", engine.get("gradient_accumulation_steps")),
@@ -164,7 +193,13 @@ def _group(document: Document, key: str) -> int | None:
     return values.count(key, block(document, "parallelism_config").get(key))
 
 
+def _compiled(dynamo: Document) -> bool | None:
+    said = {key.removeprefix("dynamo_"): value for key, value in dynamo.items()}.get("backend")
+    return None if said in values.ABSENT or said is False or str(said).lower() == "no" else True
+
+
 _DIVIDED = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "hybrid_shard": 3, "hybrid_shard_zero2": 2}
+_HYBRID = {"hybrid_shard", "hybrid_shard_zero2"}
 _NUMBERED = dict(zip("12345", _DIVIDED, strict=True))
 
 
@@ -194,6 +229,8 @@ def fsdp(config: Document, named: str = "full_shard", *, away: bool = False) -> 
         zero = 2
     away = bool(on("offload_params") or away)
     found = {"runtime": "fsdp", "zero": zero, "offload_optimizer": away, "offload_parameters": away}
+    if {_NUMBERED.get(strategy, strategy), str(kept).lower()} & _HYBRID:
+        found["hybrid"] = True
     return found | {"checkpointing": on("activation_checkpointing") or None}
 
 

@@ -228,10 +228,10 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     if "config_file" in given:
         missing.append(f"It names accelerate's file, {DIVIDES}")
     how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
-    if how or "mixed_precision" in given:
+    groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
+    if how or groups or "mixed_precision" in given:
         engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}
         sharding = {key: given[key] for key in given if key.startswith("fsdp_")}
-        groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
         document = {
             "mixed_precision": given.get("mixed_precision"),
             "deepspeed_config": engine,

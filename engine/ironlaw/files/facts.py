@@ -82,6 +82,9 @@ class Facts:
         pipeline: Pipeline stages.
         context: Devices that share a sequence.
         expert: Devices that share experts.
+        shard: Replicas that divide the states among them, where several such groups hold the same (hybrid sharding).
+        copies: Such groups.
+        hybrid: Whether every machine is one.
         epochs: Passes over the data.
         steps: Updates of the run.
         eval_batch: Sequences of one device's forward pass in evaluation.
@@ -129,6 +132,9 @@ class Facts:
     pipeline: Count | None = None
     context: Count | None = None
     expert: Count | None = None
+    shard: Count | None = None
+    copies: Count | None = None
+    hybrid: bool | None = None
     epochs: float | None = None
     steps: Count | None = None
     eval_batch: Count | None = None

@@ -162,7 +162,8 @@ def _titan(text: str) -> Reading:
         sizes = {name: int(size) for name, size in pairs}
         found |= {fact: sizes.get(name) or None for name, fact in {**_TITAN_GROUPS, "ep": "expert"}.items()}
         found["devices"] = math.prod(sizes.get(name) or 1 for name in ("dp_replicate", "dp_shard", *_TITAN_GROUPS))
-        found |= {"runtime": "fsdp", "zero": 3} if sizes.get("dp_shard", 1) > 1 else {}
+        if (shard := sizes.get("dp_shard", 1)) > 1:
+            found |= {"runtime": "fsdp", "zero": 3, "shard": shard}
     usual: dict[str, Any] = {}
     if found or named:
         # Where it does not say how it divides, it does so over all devices.

@@ -511,6 +511,8 @@ DIALECTS = (
             "compiled": _COMMON["compiled"],
             "tensor": ("tensor_parallel_size", _COUNT),
             "context": ("context_parallel_size", _COUNT),
+            "shard": ("dp_shard_size", _COUNT),
+            "copies": ("dp_replicate_size", _COUNT),
         },
         ("base_model",),
         _axolotl,

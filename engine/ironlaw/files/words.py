@@ -71,13 +71,16 @@ class Joined:
 
     Attributes:
         readings: The files.
-        facts: What they say, and what their programs do where they are silent.
+        facts: What they say, and what their programs do where they are silent. Of several groups that hold the same
+            they are those of one group.
         silent: Names of the facts that none of them says: defaults of their programs.
+        groups: Groups of devices of which each holds the whole model, divided among them (hybrid sharding).
     """
 
     readings: tuple[Reading, ...]
     facts: Facts
     silent: frozenset[str]
+    groups: int = 1
 
 
 def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None = None) -> Understood:
@@ -106,6 +109,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
         named = kind if isinstance(kind, str) and kind in FAMILIES else "model"
         name = values.model(config.get("_name_or_path")) or named
         words["model"] = from_config(config, str(name))
+    _grouped(facts, said.groups, given, assumed)
     by_default = _by_default(facts, silent - given.keys())
     facts = _by_card(facts, given.get("gpu") or facts.gpu)
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
@@ -201,7 +205,77 @@ def joined(readings: Iterable[Reading]) -> Joined:
     if facts.runtime == "fsdp" and said.weights is None and facts.method in (None, "full", "freeze"):
         # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
-    return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()))
+    facts, groups = _one_group(facts)
+    files = tuple(_of_one_group(one, groups) for one in files) if groups > 1 else files
+    return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()), groups)
+
+
+def _one_group(facts: Facts) -> tuple[Facts, int]:
+    """The facts of one group of devices that divide what they hold, and how many such groups there are.
+
+    Raises:
+        EngineError: So many devices are not whole groups.
+    """
+    together = (facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1)
+    shard, copies, devices = facts.shard, facts.copies or 1, facts.devices
+    if shard == 1 and copies > 1:
+        return replace(facts, zero=0), 1
+    if not facts.zero:
+        return facts, 1
+    if shard is None and devices is not None:
+        machines = facts.nodes or (-(-devices // NODE) if facts.hybrid else 1)
+        groups = machines if facts.hybrid else copies
+        shard, rest = divmod(devices, groups * together)
+        if rest or not shard:
+            raise EngineError("devices", devices, f"a multiple of {groups * together}", because=_GROUPED)
+    if shard is None:
+        return facts, 1
+    size = shard * together
+    devices = devices or size * copies
+    if devices % size:
+        raise EngineError("devices", devices, f"a multiple of {size}", because=_GROUPED)
+    groups = devices // size
+    batch = facts.global_batch
+    if groups == 1:
+        return replace(facts, devices=devices), 1
+    batch = None if batch is None or batch % groups else batch // groups
+    return replace(facts, devices=size, nodes=None, global_batch=batch), groups
+
+
+_GROUPED = "which are whole groups that divide a model (hybrid sharding)"
+
+
+def _of_one_group(read: Reading, groups: int) -> Reading:
+    """What was measured of all groups together, as of one."""
+    measured = read.measured
+    if measured is None:
+        return read
+    rate, samples = measured.tokens_per_s, measured.samples_per_step
+    rate = None if rate is None else rate / groups
+    return replace(read, measured=replace(measured, tokens_per_s=rate, samples_per_step=samples and samples // groups))
+
+
+def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[str]) -> None:
+    """Say that one group is counted, and refuse more replicas than one has.
+
+    Raises:
+        EngineError: Somebody chose more.
+    """
+    several = facts.hybrid or (facts.shard or 1) > 1 or (facts.copies or 1) > 1
+    size = facts.devices or given.get("node_size") or NODE
+    most = facts.shard or size // ((facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1))
+    if several and facts.zero and given.get("dp", 1) > most:
+        raise EngineError("dp", given["dp"], f"at most {most}", because=f"{_ONE_GROUP}, and this is more")
+    if several and facts.zero and facts.devices is None and not given.get("dp"):
+        assumed.append(f"{_ONE_GROUP[0].upper()}{_ONE_GROUP[1:]}: at most {most}, as a machine mostly has.")
+    if groups > 1:
+        assumed.append(
+            f"Counted is one of {groups:,} groups of {size:,} devices, each with the whole model: a card's memory is "
+            "the same, and what groups send each other takes time besides."
+        )
+
+
+_ONE_GROUP = "with hybrid sharding a plan counts one group of devices that divide a model"
 
 
 def _used(files: tuple[Reading, ...]) -> tuple[Reading, ...]:

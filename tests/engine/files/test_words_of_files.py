@@ -130,6 +130,85 @@ def test_what_accelerate_leaves_empty_counts_as_absent(settings: str, stage: int
     assert (facts.zero, facts.offload_optimizer) == (stage, host)
 
 
+HYBRID = "fsdp: hybrid_shard auto_wrap"
+WIDE = "torchrun --nnodes 8 --nproc-per-node 8 train.py"
+SHARDED = (
+    "compute_environment: X\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: {}\nnum_processes: {}\n"
+    "fsdp_config: {{fsdp_sharding_strategy: {}}}\n"
+)
+MESH = "parallelism_config: {parallelism_config_dp_replicate_size: 4, parallelism_config_dp_shard_size: 16}\n"
+OF_AXOLOTL = f"{RUN}fsdp_version: 2\nfsdp_config: {{state_dict_type: FULL_STATE_DICT}}\ndp_replicate_size: 8\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "devices", "groups"),
+    [
+        ([SCRIPT, SHARDED.format(8, 64, "HYBRID_SHARD")], 8, 8),
+        ([SCRIPT, SHARDED.format(2, 8, "HYBRID_SHARD_ZERO2")], 4, 2),
+        ([SCRIPT, SHARDED.format(1, 8, "HYBRID_SHARD")], 8, 1),
+        ([SCRIPT, SHARDED.format(8, 64, "FULL_SHARD") + MESH], 16, 4),
+        ([SCRIPT + HYBRID, WIDE], 8, 8),
+        ([f"{OF_AXOLOTL}dp_shard_size: 2\n"], 2, 8),
+        ([OF_AXOLOTL, WIDE], 8, 8),
+        (
+            [
+                "accelerate launch --use_fsdp --fsdp_sharding_strategy 4 --num_machines 2 --num_processes 16 x.py",
+                SCRIPT,
+            ],
+            8,
+            2,
+        ),
+    ],
+)
+def test_of_hybrid_sharding_one_group_of_devices_is_counted(texts: list[str], devices: int, groups: int) -> None:
+    """Each group holds the whole model: divided among all devices a model fitted that does not."""
+    found = words(*texts, gpu="a100-80")
+    assert (found.words["dp"], found.words["zero"] >= 2) == (devices, True)
+    said = [
+        line for line in found.assumed if line.startswith(f"Counted is one of {groups} groups of {devices} devices")
+    ]
+    assert len(said) == (groups > 1)
+    with pytest.raises(EngineError, match=f"hybrid sharding .* at most {devices}"):
+        words(*texts, gpu="a100-80", dp=2 * devices)
+
+
+def test_copies_of_what_is_not_divided_are_replicas() -> None:
+    alone = MESH.replace("shard_size: 16", "shard_size: 1")
+    found = words(SCRIPT, SHARDED.format(1, 4, "FULL_SHARD") + alone)
+    assert (found.words["dp"], found.words["zero"]) == (4, 0)
+    found = words(SCRIPT + HYBRID)
+    assert any("a plan counts one group of devices that divide a model: at most 8" in line for line in found.assumed)
+    with pytest.raises(EngineError, match="a multiple of 16"):
+        words(SCRIPT, SHARDED.format(5, 40, "FULL_SHARD") + MESH)
+
+
+@pytest.mark.parametrize(
+    ("changed", "facts"),
+    [
+        ({"zero_optimization": {"stage": 2, "cpu_offload": True}}, {"offload_optimizer": True}),
+        ({"zero_optimization": {"stage": 3, "cpu_offload_param": True}}, {"offload_parameters": True}),
+        ({"bf16": {}, "bfloat16": {"enabled": True}}, {"compute": "bf16"}),
+    ],
+)
+def test_older_names_of_deepspeed_are_understood(changed: dict[str, object], facts: dict[str, object]) -> None:
+    read_facts = read(json.dumps({**json.loads(ZERO), **changed})).facts
+    assert facts.items() <= read_facts.said().items()
+
+
+def test_what_deepspeed_keeps_otherwise_is_told() -> None:
+    more = {"bf16": {"enabled": True, "bf16_optimizer_states": True}, "tensor_parallel": {"autotp_size": 4}}
+    (line,) = read(json.dumps({**json.loads(ZERO), **more})).missing
+    assert "bf16.bf16_optimizer_states, tensor_parallel.autotp_size" in line
+
+
+def test_accelerate_compiles_and_knows_gpus_alone() -> None:
+    assert read(SHARDED.format(1, 8, "FULL_SHARD") + "dynamo_config: {dynamo_backend: INDUCTOR}\n").facts.compiled
+    assert read(SHARDED.format(1, 8, "FULL_SHARD") + "dynamo_config: {dynamo_backend: 'NO'}\n").facts.compiled is None
+    for line in ("use_cpu: true", "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 4}"):
+        with pytest.raises(EngineError, match=r"use_cpu|zero_stage"):
+            read(f"compute_environment: X\n{line}\n")
+
+
 def test_a_format_and_a_batch_that_files_leave_open_or_contradict_are_told() -> None:
     auto = {**json.loads(ZERO), "bf16": {"enabled": "auto"}, "train_micro_batch_size_per_gpu": 2}
     batch = {"gradient_accumulation_steps": 4, "train_batch_size": 7}

@@ -187,11 +187,12 @@ def test_a_plot_that_no_page_can_hold_is_named_with_its_cell(inside: str, said: 
     assert "svg" not in markdown(document, "", live=False)
 
 
-def test_a_cell_that_no_page_shows_is_told(site: Site) -> None:
-    site.write(" [raw]\n# Lost words.\n\n# %%\n1")
-    [warning] = site.defects()
-    assert "docs/notebooks/one.py:" in warning
-    assert "a cell of the kind 'raw' is on no page. begin it with '# %% [markdown]'" in warning
+def test_a_cell_that_no_page_shows_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("# %%\n1\n\n# %% [raw]\n# Lost words.\n", "utf-8")
+    source = read(tmp_path / "one.py")
+    [(line, fault, fix)] = faults(source.document, source.lines)
+    assert (line, fault) == (4, "a cell of the kind 'raw' is on no page")
+    assert fix.startswith("begin it with '# %% [markdown]'")
 
 
 def test_a_drawing_may_write_its_uses_as_any_library_does() -> None:
