@@ -173,6 +173,18 @@ MISTAKES = {
         '<div><Live-Figure data-states="x.json"></Live-Figure></div>',
         "the element 'live-figure' is one that the build makes. write its block or its fence",
     ),
+    "an element that the build makes, behind a stamp": page(
+        "<pre><li\ue00b\ue001ve-figure></li\ue00b\ue001ve-figure></pre>", "characters of Unicode's private area", None
+    ),
+    "front matter with an element": Mistake(
+        "---\nsubtitle: x <live-figure data-states=x></live-figure>\n---\n# A\n", "'subtitle' holds markup", 1
+    ),
+    "a search without a number": Mistake(
+        "---\nsearch: {boost: .nan}\n---\n# A\n", "search: boost is nan. write a number above 0", 1
+    ),
+    "a page that is neither searched nor not": Mistake(
+        "---\nsearch: {exclude: maybe}\n---\n# A\n", "search: exclude is 'maybe'. write true or false", 1
+    ),
     "a page that includes itself": page(
         '--8<-- "docs/chapter/a-page-that-includes-itself.md"', "the page includes itself. remove the line"
     ),

@@ -6,12 +6,14 @@ that are started from a `blob:` address, as the one that holds Python, inherit i
 
 from __future__ import annotations
 
+import html as entities
 import json
+import posixpath
 import re
 import tomllib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from explorable.finish import drawn
 from explorable.finish.scripts import Found, drawing, hash_of, scripts
@@ -32,6 +34,9 @@ _BESIDE = frozenset({
 })  # fmt: skip
 """Endings, and names without one, of files that no browser shows as a page; drawings are looked at."""
 _PROGRAMS = (".js", ".mjs", ".cjs")
+_STATES = re.compile(
+    r"""data-states\s*=\s*(?:(?P<quote>["'])(?P<address>.*?)(?P=quote)|(?P<bare>[^\s>]+))""", re.IGNORECASE | re.DOTALL
+)
 _INDEXES = ("search/search_index.json", "search.json")
 """What searches read, of MkDocs and of Zensical."""
 _MAP = "sitemap.xml"
@@ -70,7 +75,7 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
     for path in sorted(site.rglob("*.html")):
         page = path.relative_to(site).as_posix()
         html = _POLICY.sub("", path.read_text(encoding="utf-8"), count=1)
-        found = list(_first(scripts(html, own, known)))
+        found = [*_first(scripts(html, own, known)), *_strange_states(site, html, page, manifest)]
         if not _HEAD.match(html):
             log.warning("%s", Defect(manifest.source(page)[0], None, _NO_HEAD, "Let its template begin so"))
         if any(script.refused for script in found):
@@ -82,6 +87,24 @@ def govern(site: Path, manifest: Manifest, listed: Path) -> None:
                     log.warning("%s", Defect(name, _line(script, source), what, mend))
         hashes = [script.hash for script in found if script.hash and not script.refused]
         path.write_text(with_policy(html, hashes, folders), encoding="utf-8")
+
+
+def _strange_states(site: Path, html: str, page: str, manifest: Manifest) -> Iterator[Found]:
+    """Moving figures whose states are no file that the build has drawn."""
+    for named in _STATES.finditer(html):
+        address = entities.unescape(named["address"] or named["bare"] or "")
+        if not _is_made(site, address, page, manifest):
+            refused = f"the figure's states {address[:60]!r} are none that the build has drawn"
+            yield Found(named.start(), named[0], "", refused, address)
+
+
+def _is_made(site: Path, address: str, page: str, manifest: Manifest) -> bool:
+    """Whether a relative address in a page is that of a file that the build made, and did not copy."""
+    path = unquote(address)
+    if re.search(r"[:?#\\]", path) or path.startswith("/"):
+        return False
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+    return not file.startswith("..") and (site / file).is_file() and not manifest.beside(file)
 
 
 def _search(site: Path, manifest: Manifest) -> None:

@@ -53,6 +53,10 @@ _ONLY_SAYS = frozenset({
 """What a link may be to an address that browsers do not ask for."""
 _STAYS = re.compile(r"0*[1-9]\d*(?:\.\d*)?")
 """Seconds after which a page is loaded again."""
+_COPIED = ("data-copy", "data-clipboard-text", "data-clipboard-target")
+"""Attributes by which the theme's copy button takes another text than the one that is shown."""
+_FETCHED = "mermaid"
+"""A class for which the theme fetches a program of another host; where the policy refuses that, the theme's ends."""
 _LISTS = ("srcset", "imagesrcset")
 """Attributes with several addresses of pictures: a browser may reach for a host before the policy forbids it."""
 _ZEROS = re.compile(r"&#(x?)0+(?=[0-9a-f])", re.IGNORECASE)
@@ -234,6 +238,10 @@ def _attributes_that_run(tag: str, attributes: Mapping[str, str], budget: _Budge
         leads = _RUNS.search(address) and address != _NOTHING
         if leads or _HANDLER.fullmatch(name):
             yield f"{name}={_short(value)!r} in {_short(tag)!r} would run a script", value if leads else name
+        elif name in _COPIED and value:
+            yield f"{name}={_short(value)!r} in {_short(tag)!r} copies what is not shown", name
+        elif name == "class" and _FETCHED in value.lower().split():
+            yield f"the class '{_FETCHED}' in {_short(tag)!r} makes the theme ask another host", value
         elif name == "srcdoc" and framed:
             yield f"{name}={_short(value)!r} in {_short(tag)!r} is a frame within a frame", name
         elif name == "srcdoc" and (inner := next(scripts(value, (), inside=budget), None)):

