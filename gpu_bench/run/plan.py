@@ -102,8 +102,9 @@ def plan_jobs(
             job.place = next(
                 (place for place in alike if saved.get("context") == conditions(case, place.context)), None
             )
-            if job.place is None and not saved and not settings.again and part_path(job).exists():
-                notes.append(f"begun again {case.name}: {part_path(job)} does not hold what a run leaves")
+            if job.place is None and not settings.again and part_path(job).exists():
+                why = "is of another case, machine or program" if saved else "does not hold what a run leaves"
+                notes.append(f"begun again {case.name}: {part_path(job)} {why}")
             if job.place is not None:
                 if (left := _left(job, saved, job.place.context)) is None:
                     job.place = None

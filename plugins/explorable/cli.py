@@ -75,6 +75,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def prepare_site(file: Path | None) -> int:
     """Prepare a site, and print what is wrong with it. Returns 1 for a site with faults."""
+    if file is not None and file.exists() and not file.is_file():
+        raise UnbuildableError(f"explorable: {file} is no file; give zensical.toml or mkdocs.yml")
     found = config.Configuration(file) if file else config.of(Path())
     if found is None:
         raise UnbuildableError("explorable: here is no zensical.toml and no mkdocs.yml; go to the book's folder")

@@ -555,6 +555,8 @@ KINDS = frozenset(one.kind for one in DIALECTS)
 
 
 def dialect_of(document: Document) -> Dialect | None:
-    """The program whose file this is, by the keys that only its files have; None for another file."""
+    """The program whose file this is, by the keys that only its files have; None for another file, as torchtune's."""
+    if any(isinstance(part, Mapping) and "_component_" in part for part in document.values()):
+        return None
     found = max(DIALECTS, key=lambda one: len(one.marks & document.keys()))
     return found if found.marks & document.keys() else None

@@ -201,6 +201,11 @@ def test_what_deepspeed_keeps_otherwise_is_told() -> None:
     assert "bf16.bf16_optimizer_states, tensor_parallel.autotp_size" in line
 
 
+def test_a_file_of_torchtune_is_no_file_of_another_program() -> None:
+    with pytest.raises(EngineError):
+        read("model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\nstage: 1\nbatch_size: 2\n")
+
+
 def test_accelerate_compiles_and_knows_gpus_alone() -> None:
     assert read(SHARDED.format(1, 8, "FULL_SHARD") + "dynamo_config: {dynamo_backend: INDUCTOR}\n").facts.compiled
     assert read(SHARDED.format(1, 8, "FULL_SHARD") + "dynamo_config: {dynamo_backend: 'NO'}\n").facts.compiled is None

@@ -287,6 +287,20 @@ def test_a_file_that_is_not_what_a_run_leaves_is_begun_again_with_a_line(
     assert f"begun again tiny: {file} does not hold what a run leaves" in "".join(capsys.readouterr())
 
 
+@pytest.mark.usefixtures("measured_once")
+def test_repeats_of_another_case_are_begun_again_with_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases, _, _ = _interrupted(tmp_path)
+    [file] = (tmp_path / ".parts").rglob("*.partial")
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    saved["context"]["case"]["batch"] = 77
+    file.write_text(json.dumps(saved), encoding="utf-8")
+    capsys.readouterr()
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert f"begun again tiny: {file} is of another case, machine or program" in "".join(capsys.readouterr())
+
+
 def test_repeats_of_two_rented_machines_belong_together_unless_what_decides_a_number_differs() -> None:
     def changed(context: dict[str, Any], block: str, **values: Any) -> dict[str, Any]:
         return {**context, block: {**context[block], **values}}
