@@ -164,7 +164,7 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         return count, live.Failure("Out of moves", "What is reached now does not count.", excess, remedy), None
     if stages.refused:
         remedy = "Press Undo until that change is taken back: undoing costs nothing."
-        failure = live.Failure("The mission refuses it", stages.refused, f"The longest pole is now: {pole}.", remedy)
+        failure = live.Failure("The mission refuses it", stages.refused, f"The longest pole: {pole}.", remedy)
         return count, failure, None
     if reached is None:
         short = (

@@ -263,7 +263,7 @@ def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) ->
         return live.Failure("Too slow", "It fits, and learns too little.", short, remedy)
     if account.fits:
         return live.Failure("It fits, and the mission refuses it", account.refused, _spare(track, account), remedy)
-    *first, last = (NAMES[part].lower() for part in largest(account))
+    *first, last = (f"the {NAMES[part].lower()}" for part in largest(account))
     most = f"{', '.join(first)} and {last} take" if first else f"{last} {'take' if last.endswith('s') else 'takes'}"
     alone = [NAMES[part].lower() for part, held in account.parts.items() if held > account.limit]
     what = f"Alone too much: {', '.join(alone)}." if alone else f"No part alone is too much; {most} the most."

@@ -164,7 +164,7 @@ describe("a file", () => {
     ['{"schema_version": 1, "acts": {}}', "no file of ceilings"],
     [textOf({ ...made, schema_version: 2 as 1 }), "schema_version: it must be 1"],
     [textOf({ ...made, card: "../up" }), "card: it must match"],
-    [textOf({ ...made, products: [{ ...made.products[0], flops_per_s: "8" } as never] }), "products › 0 › flops_per_s: it must be number"],
+    [textOf({ ...made, products: [{ ...made.products[0], flops_per_s: "8" } as never] }), "products › 0 › flops_per_s: it must be a number"],
     [textOf({ ...made, copies: [{ bytes: 1, bytes_per_s: 1e300 }] }), "copies › 0 › bytes_per_s: it must be at most"],
     [textOf({ ...made, contributor: { name: "x", link: "javascript:alert(1)" } }), "contributor › link: it must match"],
     [textOf({ ...made, "a\nb": 1 } as never), "a b: it is unknown"],

@@ -124,14 +124,14 @@ describe("a ledger from outside", () => {
   // Found by mutating ledgers: each was accepted once and spoiled the page or the reader's own export.
   test.each<[string, string[], Json, RegExp]>([
     ["an unknown optimizer", ["account", "fields", "optimizer_chosen"], "lion", /must be one of/],
-    ["a text for a number", ["account", "fields", "final_mfu_pct"], "31", /must be number or null/],
+    ["a text for a number", ["account", "fields", "final_mfu_pct"], "31", /must be a number or null/],
     ["a decision that is none", ["account", "fields", "constructor"], 1, /is unknown/],
     ["a number beyond bounds", ["account", "verdict", "gap", "answer"], 1e300, /at most/],
     ["a time after the last date", ["updated"], 8.64e15 + 1, /at most 4102444800000/],
     ["a control that is no name", ["memory", "controls", "__proto__"], 1, /no name/],
     ["too many moves", ["memory", "moves"], Array.from({ length: MOST_MOVES + 1 }, () => structuredClone(memory.moves[0]) as unknown as Json), /at most 500/],
     ["an argument beyond its room", ["memory", "argument"], "x".repeat(1201), /at most 1200 characters/],
-    ["an argument that is no text", ["memory", "argument"], { html: "<b>" }, /must be string/],
+    ["an argument that is no text", ["memory", "argument"], { html: "<b>" }, /must be a string/],
     ["a long title", ["account", "title"], "x".repeat(50_000), /at most 300 characters/],
   ])("is refused with %s", (_, path, to, why) => {
     expect(refusal(JSON.stringify(changed(BASE, ["acts", "mfu-gap", ...path], to)))).toMatch(why);

@@ -54,13 +54,15 @@ export function fieldsAre({ chapter, properties }: LedgerFields): void {
 export const chapterOf = (): number => ledger.properties.chapter.const;
 export const fieldsOf = (): [name: string, shown: Shown][] => Object.entries(ledger.$defs.decisions.properties);
 
+const articled = (kind: string): string => (kind === "null" ? kind : `${/^[aio]/.test(kind) ? "an" : "a"} ${kind}`);
+
 /** The first thing in a JSON value that the rule does not allow, or null. */
 export function faultOf(value: unknown, rule: Rule, path: string[] = []): Fault | null {
   const refers = [...(rule.$ref ? [{ $ref: rule.$ref }] : []), ...(rule.allOf ?? [])];
   if (refers.length) return faultOf(value, joined(rule, refers), path);
   const fault = (allowed: string): Fault => ({ path, allowed });
   const kind = kindOf(value);
-  if (rule.type && ![rule.type].flat().includes(kind)) return fault(`it must be ${[rule.type].flat().join(" or ")}`);
+  if (rule.type && ![rule.type].flat().includes(kind)) return fault(`it must be ${[rule.type].flat().map(articled).join(" or ")}`);
   if ("const" in rule && value !== rule.const) return fault(`it must be ${JSON.stringify(rule.const)}`);
   if (rule.enum && !rule.enum.includes(value)) return fault(`it must be one of ${rule.enum.map((one) => JSON.stringify(one)).join(", ")}`);
   if (typeof value === "string") {
