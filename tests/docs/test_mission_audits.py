@@ -166,7 +166,7 @@ def test_of_parts_of_one_size_each_is_the_largest(name: str) -> None:
                 assert feedback["part"]["correct"], (setting, part)
             failure = audited(name, **setting)["failure"]
             if failure and "the most" in failure["what"]:
-                *first, last = (audit.NAMES[part].lower() for part in largest)
+                *first, last = (f"the {audit.NAMES[part].lower()}" for part in largest)
                 assert f" {', '.join(first)} and {last} take the most" in failure["what"]
             tied += 1
     assert tied or name == "edge"

@@ -28,6 +28,8 @@ NAMES = {
     "temporary": "Temporary",
     "driver": "Driver",
 }
+_SAID = {"temporary": "temporary tensors"}
+"""In a sentence, where that is more than the name."""
 SMALLEST, MOST_DIGITS = 5, 3
 """Steps of the last digit that the smallest part of a sum has at least, as far as so many digits give them."""
 NOTHING = 1e-3
@@ -263,7 +265,7 @@ def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) ->
         return live.Failure("Too slow", "It fits, and learns too little.", short, remedy)
     if account.fits:
         return live.Failure("It fits, and the mission refuses it", account.refused, _spare(track, account), remedy)
-    *first, last = (f"the {NAMES[part].lower()}" for part in largest(account))
+    *first, last = (_SAID.get(part, f"the {NAMES[part].lower()}") for part in largest(account))
     most = f"{', '.join(first)} and {last} take" if first else f"{last} {'take' if last.endswith('s') else 'takes'}"
     alone = [NAMES[part].lower() for part, held in account.parts.items() if held > account.limit]
     what = f"Alone too much: {', '.join(alone)}." if alone else f"No part alone is too much; {most} the most."
