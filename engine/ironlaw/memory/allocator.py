@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 
-from ironlaw.core.units import Bytes, Count
+from ironlaw.core.units import Bytes
 
 ROUNDING: Bytes = 512
 SMALL: Bytes = 2**20
@@ -24,16 +24,20 @@ OWN_SEGMENT: Bytes = 10 * 2**20
 SEGMENT_ROUNDING: Bytes = 2 * 2**20
 
 
-@dataclass(slots=True)
-class _Block:
-    """A piece of a segment, with the pieces beside it."""
+_ADDRESSES = 2**64
+"""More than there are addresses: a free block stands in its pool as its size times this plus its address."""
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """A piece of a segment, with the pieces beside it. Who asked for it gives it back."""
 
     address: Bytes
     size: Bytes
-    small: bool
-    free: bool = True
-    before: _Block | None = None
-    after: _Block | None = None
+    pool: list[int]
+    free: bool = False
+    before: Block | None = None
+    after: Block | None = None
 
 
 @dataclass(slots=True)
@@ -50,52 +54,61 @@ class CachingAllocator:
     reserved: Bytes = 0
     allocated_peak: Bytes = 0
     _end: Bytes = 0
-    _blocks: dict[Count, _Block] = field(default_factory=dict)
-    _pools: dict[bool, list[tuple[Bytes, Bytes]]] = field(default_factory=lambda: {True: [], False: []})
-    _at: dict[Bytes, _Block] = field(default_factory=dict)
-    _handles: Count = 0
+    _small: list[int] = field(default_factory=list)
+    _large: list[int] = field(default_factory=list)
+    _at: dict[Bytes, Block] = field(default_factory=dict)
 
-    def allocate(self, size: Bytes) -> Count:
-        """Hand out a block; returns its handle."""
+    def allocate(self, size: Bytes) -> Block:
+        """Hand out a block."""
         size = max(ROUNDING, -(-size // ROUNDING) * ROUNDING)
         small = size <= SMALL
-        pool = self._pools[small]
-        place = bisect_left(pool, (size, 0))
-        block = self._at.pop(pool.pop(place)[1]) if place < len(pool) else self._segment(size, small)
+        pool = self._small if small else self._large
+        place = bisect_left(pool, size * _ADDRESSES)
+        block = self._at.pop(pool.pop(place) % _ADDRESSES) if place < len(pool) else self._segment(size, pool)
         left = block.size - size
         if left >= ROUNDING if small else left > SMALL:
-            rest = _Block(block.address + size, left, small, True, block, block.after)
+            rest = Block(block.address + size, left, pool, False, block, block.after)
             if block.after:
                 block.after.before = rest
             block.after, block.size = rest, size
             self._offer(rest)
         block.free = False
         self.allocated += block.size
-        self.allocated_peak = max(self.allocated_peak, self.allocated)
-        self._handles += 1
-        self._blocks[self._handles] = block
-        return self._handles
+        if self.allocated > self.allocated_peak:
+            self.allocated_peak = self.allocated
+        return block
 
-    def free(self, handle: Count) -> None:
+    def free(self, block: Block) -> None:
         """Take a block back and join it with free neighbors."""
-        block = self._blocks.pop(handle)
         self.allocated -= block.size
-        block.free = True
-        for other in (block.before, block.after):
-            if other and other.free:
-                pool = self._pools[other.small]
-                del pool[bisect_left(pool, (other.size, other.address))]
-                del self._at[other.address]
-                first, second = (other, block) if other is block.before else (block, other)
-                first.size += second.size
-                first.after = second.after
-                if second.after:
-                    second.after.before = first
-                block = first
+        before, after = block.before, block.after
+        if before and before.free:
+            self._leave(before)
+            block = self._joined(before, block)
+        if after and after.free:
+            self._leave(after)
+            block = self._joined(block, after)
         self._offer(block)
 
-    def _segment(self, size: Bytes, small: bool) -> _Block:
-        if small:
+    @staticmethod
+    def _joined(first: Block, second: Block) -> Block:
+        first.size += second.size
+        first.after = second.after
+        if second.after:
+            second.after.before = first
+        return first
+
+    def _leave(self, block: Block) -> None:
+        del block.pool[bisect_left(block.pool, block.size * _ADDRESSES + block.address)]
+        del self._at[block.address]
+
+    def _offer(self, block: Block) -> None:
+        block.free = True
+        insort(block.pool, block.size * _ADDRESSES + block.address)
+        self._at[block.address] = block
+
+    def _segment(self, size: Bytes, pool: list[int]) -> Block:
+        if pool is self._small:
             whole = SMALL_SEGMENT
         elif size < OWN_SEGMENT:
             whole = LARGE_SEGMENT
@@ -103,9 +116,4 @@ class CachingAllocator:
             whole = -(-size // SEGMENT_ROUNDING) * SEGMENT_ROUNDING
         self.reserved += whole
         self._end += whole
-        return _Block(self._end - whole, whole, small)
-
-    def _offer(self, block: _Block) -> None:
-        block.free = True
-        insort(self._pools[block.small], (block.size, block.address))
-        self._at[block.address] = block
+        return Block(self._end - whole, whole, pool)

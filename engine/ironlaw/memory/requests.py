@@ -12,7 +12,7 @@ from dataclasses import replace
 from ironlaw.config.resolved import Setup, stage_sections
 from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.ir import Op, Section, Value
-from ironlaw.memory.allocator import CachingAllocator
+from ironlaw.memory.allocator import Block, CachingAllocator
 from ironlaw.memory.liveness import kept_values
 from ironlaw.memory.static import static_tensors
 
@@ -43,8 +43,8 @@ class Player:
         self._sections = [part for s in sections for part in [replace(s, count=1)] * s.count]
         self._schedules: dict[tuple[int, frozenset[Key], bool], Schedule] = {}
         self._static = [t for t in static_tensors(c, self._stage) if t.place == "device"]
-        self._gradients: list[Count] = []
-        self._states: list[Count] = []
+        self._gradients: list[Block] = []
+        self._states: list[Block] = []
 
     def phases(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """The phases of a training by name, each to be run in its turn."""
@@ -91,7 +91,7 @@ class Player:
         if handed is not None:
             self._allocator.free(handed)
 
-    def _take(self, size: Bytes, count: Count = 1) -> list[Count]:
+    def _take(self, size: Bytes, count: Count = 1) -> list[Block]:
         return [self._allocator.allocate(size) for _ in range(count)]
 
     def _update(self) -> None:
@@ -112,8 +112,8 @@ class Player:
     def _micro_batch(self) -> None:
         """Forward through all sections, and backward through them again."""
         every, selective = self._c.checkpointing.every, self._c.checkpointing.kind == "selective"
-        kept: list[tuple[Section, dict[Key, Count], Count | None]] = []
-        handed: Count | None = None
+        kept: list[tuple[Section, dict[Key, Block], Block | None]] = []
+        handed: Block | None = None
         for section in self._sections:
             again = bool(every) and section.name == "block"
             wanted = () if again else kept_values(section, selective=selective)
@@ -140,8 +140,8 @@ class Player:
         return value.bytes(self._c.batch, self._c.sequence)
 
     def _forward(
-        self, section: Section, entering: Count | None, kept: Sequence[Value], *, keep_input: bool = False
-    ) -> tuple[dict[Key, Count], Count | None]:
+        self, section: Section, entering: Block | None, kept: Sequence[Value], *, keep_input: bool = False
+    ) -> tuple[dict[Key, Block], Block | None]:
         """The handles of what is kept, and of the section's result, which the next one takes over."""
         wanted = frozenset(map(_key, kept))
         given = None if section.input is None or entering is None else _key(section.input)
@@ -185,7 +185,7 @@ class Player:
         if size:
             self._allocator.free(self._allocator.allocate(size))
 
-    def _backward(self, section: Section, held: dict[Key, Count], gradient: Count | None) -> Count | None:
+    def _backward(self, section: Section, held: dict[Key, Block], gradient: Block | None) -> Block | None:
         """Gradients in reverse; frees what each operation alone still needed. Returns the input's gradient."""
         first: dict[Key, Count] = {}
         for index, op in enumerate(section.ops):
@@ -205,7 +205,7 @@ class Player:
             self._allocator.free(handle)
         return entering
 
-    def _gradient(self, op: Op, alive: dict[Key, Count]) -> None:
+    def _gradient(self, op: Op, alive: dict[Key, Block]) -> None:
         ending = [key for key in map(_key, op.outputs) if key in alive]
         if not ending:
             return

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ironlaw import EngineError, Transformer, setup, training_memory
 from ironlaw.cli import main
 from ironlaw.memory import requests
-from ironlaw.memory.allocator import CachingAllocator
+from ironlaw.memory.allocator import Block, CachingAllocator
 from ironlaw.memory.phases import memory_phases
 from ironlaw.memory.requests import Player
 
@@ -65,7 +65,7 @@ def test_freed_neighbors_join_and_serve_a_larger_request() -> None:
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 30 * MIB)), max_size=60))
 def test_nothing_is_handed_out_twice_and_all_of_it_comes_back(requests: list[tuple[bool, int]]) -> None:
     allocator = CachingAllocator()
-    held: list[int] = []
+    held: list[Block] = []
     for give_back, size in requests:
         if give_back and held:
             allocator.free(held.pop(0))
