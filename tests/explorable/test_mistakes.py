@@ -399,15 +399,15 @@ MISTAKES = {
         16,
         ('"said"', "str(reveal.calls)"),
     ),
-    "minutes in words": act("minutes=1", 'minutes="three"', "minutes is 'three': write a whole number", 19),
+    "minutes in words": act("minutes=1", 'minutes="three"', "minutes is 'three': write a whole number", 22),
     "a situation in HTML": act(
-        'situation="s"', 'situation="<b>s</b>"', "situation holds '<b>', which the page shows", 19
+        'situation="s"', 'situation="<b>s</b>"', "situation holds '<b>', which the page shows", 23
     ),
     "an answer in another unit": act(
         "answer=lambda: 1",
         "answer=lambda: 4e9",
         "the answer 4e+09 is far from all options, 1 to 4; its unit is copies",
-        19,
+        25,
     ),
     "a step wider than its slider": act(
         '"1"), live.ControlOption(2, "2")), 1),',
@@ -439,16 +439,16 @@ MISTAKES = {
         ("charts={", 'hands=(live.Handle("bars", "mark", "copies", field="gb"),), charts={'),
     ),
     "contexts in parentheses too many": act(
-        '(live.Context("c", "C", "d"),)', '((live.Context("c", "C", "d"),),)', "contexts holds a tuple: write", 19
+        '(live.Context("c", "C", "d"),)', '((live.Context("c", "C", "d"),),)', "contexts holds a tuple: write", 24
     ),
     "a context without its tuple": act(
-        '(live.Context("c", "C", "d"),)', 'live.Context("c", "C", "d")', "contexts is a Context, not a tuple: write", 19
+        '(live.Context("c", "C", "d"),)', 'live.Context("c", "C", "d")', "contexts is a Context, not a tuple: write", 24
     ),
-    "a default that is no option": act("), 1),)", "), 3),)", "control 'copies' cannot be 3; allowed: 1, 2", 19),
+    "a default that is no option": act("), 1),)", "), 3),)", "control 'copies' cannot be 3; allowed: 1, 2", 27),
     "a correct option that is none": act(
         "answer=lambda: 1", "answer=lambda: 1 / 0", "ZeroDivisionError: division by zero", 26
     ),
-    "an answer that is no function": act("answer=lambda: 1", "answer=40", "question: answer is 40, not a function", 19),
+    "an answer that is no function": act("answer=lambda: 1", "answer=40", "question: answer is 40, not a function", 26),
     "a word nearly of the act": act("minutes=1", "minuts=1", "Act takes no 'minuts'; did you mean 'minutes'?", 19),
     "a word that no slider has": act(
         '"1"), live.ControlOption(2, "2")), 1),',

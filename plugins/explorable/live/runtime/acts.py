@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import gc
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -282,7 +283,7 @@ def load(name: str, program: Program) -> LoadedAct:
     try:
         return LoadedAct(_guarded("", filenames, lambda: check_definition(act, name)), filename, *imported)
     except ActError as error:
-        raise ActError(str(error), error.line or _line_of_act(source)) from None
+        raise ActError(str(error), error.line or _line_of(source, str(error))) from None
 
 
 def _defined(module: ModuleType, parameter: str, filenames: tuple[str, ...]) -> object:
@@ -313,12 +314,19 @@ def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
         raise ActError(f"{what}: {message}{where}".removeprefix(": "), line) from error
 
 
-def _line_of_act(source: str) -> int:
+def _line_of(source: str, message: str) -> int:
+    """The line on which an act defines what a message begins with, a field or a control; else where the act begins."""
     for node in ast.parse(source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         named = any(isinstance(target, ast.Name) and target.id == "ACT" for target in targets)
         if named or (isinstance(node, ast.FunctionDef) and node.name == "act"):
-            return node.lineno
+            first, second, *_ = [*re.findall(r"[\w-]+", message), "", ""]
+            given = {one.arg: one for one in reversed([*ast.walk(node)]) if isinstance(one, ast.keyword)}
+            if first == "control" and (controls := given.get("controls")):
+                texts = (one for one in ast.walk(controls) if isinstance(one, ast.Constant) and one.value == second)
+                return next((one.lineno for one in texts), controls.lineno)
+            found = given.get(second) or given.get(first)
+            return found.lineno if found else node.lineno
     return 1
 
 
