@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -95,7 +96,7 @@ def test_a_bare_checkout_and_python_are_enough_where_nothing_is_measured(argumen
 
 
 def test_an_output_that_is_closed_is_said_in_a_line() -> None:
-    asked = f"{sys.executable} -m gpu_bench list >&-"
+    asked = f"{shlex.quote(sys.executable)} -m gpu_bench list >&-"
     done = subprocess.run(asked, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr) == (2, "gpu_bench: the output cannot be written: it is closed\n")
 
@@ -120,7 +121,7 @@ def test_validate_accepts_good_records_and_names_the_faulty_one(record_file: Pat
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
 def test_a_file_without_end_is_no_record() -> None:
-    asked = f"ulimit -v 1000000; {sys.executable} -m gpu_bench validate /dev/zero"
+    asked = f"ulimit -v 1000000; {shlex.quote(sys.executable)} -m gpu_bench validate /dev/zero"
     done = subprocess.run(asked, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == "/dev/zero: cannot be read: it is no regular file\n1 records, 1 faulty\n"

@@ -22,10 +22,9 @@ from ironlaw import (
     setup,
 )
 from ironlaw.config.layout import expert_shard
-from ironlaw.files import Facts
+from ironlaw.files import Facts, switches
 from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
-from ironlaw.files.logs import SELECTIVE
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DECIDED, DIVIDED, Joined
 from ironlaw.files.words import words_of as of_files
@@ -92,12 +91,7 @@ NAMES_MODEL = (*KINDS, "nanoGPT", "command", "name", "log")
 """Kinds of text that name a model."""
 KNOWN, KNOWABLE = "known", tuple(DECIDED.values())
 """Beside them: of which words texts said how they were, by their places as bits (`ironlaw.files.words.said_words`)."""
-SWITCHES = (
-    "lora_modules_to_save", "modules_to_save", "additional_target", "use_galore", "use_badam", "use_apollo",
-    "lisa_n_layers", "sequence_parallel_degree", "activation_offloading",
-)  # fmt: skip
-"""Settings of trainers that change memory or time and are not counted."""
-UNCOUNTED, UNCOUNTABLE = "uncounted", (*SWITCHES, "gradient_checkpointing", SELECTIVE)
+UNCOUNTED, UNCOUNTABLE = "uncounted", switches.UNCOUNTED
 """Beside them: what texts say was on and is not counted, by its places as bits."""
 READ_AT = "read_at"
 """Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
@@ -342,6 +336,8 @@ def words_of(state: live.State) -> dict[str, Any]:
         more.pop("offload", None)
         # DeepSpeed has its buffers also for what cards divide.
         left_out = (*left_out, *(("offload_sizes",) if words["zero"] < 2 else ()))
+    if int(at["tp"]) == 1:
+        more.pop("sequence_parallel", None)
     if not at["chunked"]:
         left_out = (*left_out, "eval_logits")
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}

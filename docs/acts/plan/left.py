@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from explorable import live
 from ironlaw import GB, Transformer, model
 from ironlaw.files.facts import DIVIDES, Reading
+from ironlaw.files.switches import waits
 
 from .choices import BESIDES, BY, EXAMPLE, LEFT, NAMED, PASTED, in_list, model_of
 from .pasted import OF_A_RUN, TRAININGS
@@ -115,7 +116,7 @@ def _source(state: live.State) -> str:
 def waiting(state: live.State, verdict: str) -> tuple[str, ...]:
     """What a verdict waits for: what is too much is too much with more, and what fits does so with less."""
     names, besides = left(state), _read(state).get(BESIDES)
-    settled = names == (BESIDES,) and (besides, verdict) in (("more", "not"), ("less", "fits"))
+    settled = names == (BESIDES,) and not waits(verdict, besides)  # type: ignore[arg-type]
     return () if settled else names
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
-from ironlaw.files import Reading, UnreadError, parts, uncolored
+from ironlaw.files import Reading, UnreadError, parts, switches, uncolored
 from ironlaw.files.facts import AUTO, FAR
 from ironlaw.files.words import Joined, joined, said_words, sequences, words_of
 from ironlaw.models.checkpoints import audit, count_elements
@@ -30,7 +30,6 @@ from .choices import (
     PASTED,
     READ_AT,
     SAID,
-    SWITCHES,
     UNCOUNTABLE,
     UNCOUNTED,
     bits_of,
@@ -70,15 +69,6 @@ _LEAN = re.compile(r"^[^#\n]*cpu_ram_efficient_loading\b\W{1,4}(true|yes|on|1)\b
 _NOTES = ("config", "same", "more", "left", "measured")
 """Controls without a place of their own on the page."""
 _OTHER_PARTS = ("vision_config", "audio_config")
-_TRAINED_BESIDES = ("lora_modules_to_save", "modules_to_save", "additional_target")
-"""Those that train whole modules beside adapters; all others save memory."""
-_SWITCHED = re.compile(
-    rf"""^[ \t]*["']?({"|".join(SWITCHES)}|"""
-    r"""gradient_checkpointing(?=["']?:[ \t]*offload))["']?:"""
-    r"""(?:[ \t]*(?!(?:false|null|none|~|0|1|\[[ \t]*\])[ \t\r]*(?:$|\#))[^\s\#]|[ \t\r]*\n[ \t]*-[ \t])""",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""Lines that switch on a setting that is not counted."""
 _CALLED = {"accumulate": "gradient accumulation", "zero": "what cards divide"}
 """Facts of which the name says little."""
 _ALONE = {"cp": 1, "ep": 1}
@@ -113,9 +103,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
-    switched = _switched(texts)
-    uncounted = [*switched, *(name for reading in readings for name in reading.uncounted)]
-    said = [*understood.assumed, *understood.missing, *about, *_told(switched)]
+    uncounted = [name for reading in readings for name in reading.uncounted]
+    said = [*understood.assumed, *understood.missing, *about]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)
     for word, value in words.items():
@@ -199,20 +188,10 @@ def _cards(words: Mapping[str, Any], stand: int, said: list[str]) -> dict[str, l
     return {"gpus": together}
 
 
-def _switched(texts: Sequence[str]) -> list[str]:
-    """Settings that are not counted, though they change memory or time."""
-    return [*dict.fromkeys(name.lower() for text in texts for name in _SWITCHED.findall(text))]
-
-
-def _told(switched: Collection[str]) -> list[str]:
-    return [f"Not counted, though it changes memory or time: {', '.join(switched)}."] if switched else []
-
-
 def _besides(uncounted: Collection[str], at: Mapping[str, live.Value]) -> Mapping[str, str]:
-    """Whether what is not counted takes more memory, less, or both; without adapters nothing is trained beside them."""
-    more = at["method"] != "full" and any(name in _TRAINED_BESIDES for name in uncounted)
-    less = any(name not in _TRAINED_BESIDES for name in uncounted)
-    return {BESIDES: "both" if more and less else "more" if more else "less"} if more or less else {}
+    """What is not counted, as a note: whether it takes more memory, less, or both."""
+    found = switches.besides(uncounted, adapters=at["method"] != "full")
+    return {BESIDES: found} if found else {}
 
 
 def _loading(texts: Sequence[str], kept: Sequence[Sequence[Reading]]) -> dict[str, Any]:

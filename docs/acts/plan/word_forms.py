@@ -47,7 +47,10 @@ LONGEST_TARGETS = 300
 MORE: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("cp", "ep", "node_size", "micro_batches", "quantization_block", "eval_batch"), _is_count),
     **dict.fromkeys(("lora_dropout", "dropout"), _is_rate),
-    **dict.fromkeys(("dora", "double_quantization", "keep_logits", "eval_logits"), lambda one: isinstance(one, bool)),
+    **dict.fromkeys(
+        ("dora", "double_quantization", "keep_logits", "eval_logits", "sequence_parallel"),
+        lambda one: isinstance(one, bool),
+    ),
     **dict.fromkeys(("adapter_format", "base_format"), get_args(Format).__contains__),
     "eval_kept": lambda one: _is_count(one) or one == 0,
     "imbalance": lambda one: type(one) in (int, float) and 1 <= one <= MOST_IMBALANCE,  # type: ignore[operator]

@@ -58,7 +58,7 @@ def run(words: Sequence[str]) -> int:
         print(_export(understood, values["export"]), end="")
     else:
         show(values, answer.data, answer.lines())
-    return 0 if answer.found.verdict == "fits" else 1
+    return 0 if answer.found.verdict == "fits" and not answer.waits else 1
 
 
 def _export(understood: Understood, kind: str) -> str:
@@ -73,7 +73,10 @@ def _export(understood: Understood, kind: str) -> str:
 def _text(name: str) -> str:
     try:
         if name == "-":
-            return sys.stdin.read(LARGEST)
+            if sys.stdin is None:
+                raise UsageError("'-' reads the input, and it is closed; give a file")
+            raw = sys.stdin.buffer.read(LARGEST)
+            return raw.decode(json.detect_encoding(raw), "replace")
         if name.endswith(".safetensors"):
             require_regular(name)
             return header_text(name)
@@ -100,11 +103,19 @@ class _Answer:
         self.found = prepare(self.asked)()
         self.command = command(understood.words)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the verdict waits for what files switch on and no plan counts."""
+        from ironlaw.files.switches import waits
+
+        return waits(self.found.verdict, self.understood.besides)
+
     def data(self) -> dict[str, Any]:
         """All of it as plain data."""
         understood = self.understood
         return {
             "verdict": self.found.verdict,
+            "besides": understood.besides,
             "command": self.command,
             "assumed": understood.assumed,
             "missing": understood.missing,
@@ -160,7 +171,8 @@ class _Answer:
                 "Measured beside expected", *(f"  {said}" for said in (*told, gap.sentence, gap.standing) if said)
             )
         yield from self._changes()
-        yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {self.command}")
+        beside = ", without what is not counted: see “Still missing”" if self.waits else ""
+        yield section("Verdict", f"  {SAID.get(verdict, verdict)}{beside}", f"  The same numbers: {self.command}")
 
     def _changes(self) -> Iterator[str]:
         advice = self.advice()

@@ -17,7 +17,18 @@ from dataclasses import replace
 from functools import cache
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files import cluster_files, command_line, documents, logs, messages, nano_gpt, pastes, trainers, values
+from ironlaw.files import (
+    cluster_files,
+    command_line,
+    documents,
+    logs,
+    messages,
+    nano_gpt,
+    pastes,
+    switches,
+    trainers,
+    values,
+)  # fmt: skip
 from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
@@ -90,7 +101,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
         return nano_gpt.read(given, "nanoGPT", alone=True)
     document, faults = mapping(text)
     if document is not None and (found := _document(document)) is not None:
-        return found
+        return switches.with_switches(found, switches.written(text) if found.kind in trainers.KINDS else ())
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text, faults))
 
 

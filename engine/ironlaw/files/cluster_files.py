@@ -8,6 +8,7 @@ from typing import Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
+from ironlaw.files.switches import SHARED, with_switches
 
 Document = Mapping[str, Any]
 
@@ -72,7 +73,9 @@ def deepspeed(document: Document) -> Reading:
         global_batch=values.count("train_batch_size", document.get("train_batch_size")),
     )
     keys = {"zero": "zero_optimization.stage", "micro_batch": "train_micro_batch_size_per_gpu"}
-    return Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
+    read = Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
+    several = values.count(SHARED, document.get(SHARED)) or 1
+    return with_switches(read, (SHARED,) if several > 1 else ())
 
 
 _HALVES = ("bf16", "fp16")
@@ -107,6 +110,8 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     asked += [f"{half}.{key}" for half in _HALVES for key in _half(document, half) if key in _KEPT_IN_HALVES]
     if (values.count("autotp_size", block(document, "tensor_parallel").get("autotp_size")) or 1) > 1:
         asked.append("tensor_parallel.autotp_size")
+    if (values.count("stages", block(document, "pipeline").get("stages")) or 1) > 1:
+        asked.append("pipeline.stages")
     if _optimizer(document) not in ("", *_OPTIMIZERS):
         asked.append("optimizer.type")
     told = [f"Not counted of DeepSpeed's file: {', '.join(asked)}."] if asked else []
@@ -185,7 +190,9 @@ def accelerate(document: Document) -> Reading:
         inside = fsdp(block(document, "fsdp_config"))
     elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
-    return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
+    several = _group(document, "parallelism_config_sp_size") or 1
+    read = Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
+    return with_switches(read, (SHARED,) if several > 1 else ())
 
 
 def _group(document: Document, key: str) -> int | None:

@@ -15,6 +15,7 @@ from typing import Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import cluster_files, nano_gpt, trainers, values
 from ironlaw.files.facts import DIVIDES, Facts, Reading
+from ironlaw.files.switches import asked, with_switches
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
 _VARIABLES = r"(?:(?:[A-Z_][A-Z0-9_]*=\S{1,999}|nohup|time|sudo|env|(?:uv|poetry) run)\s{1,99}){0,20}"
@@ -80,6 +81,20 @@ _CHANGES_NOTHING = re.compile(
     r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+"
 )
 """Options that change neither memory nor time."""
+
+
+_OF_MEGATRON = re.compile(
+    r"(ffn_hidden_size|num_attention_heads|kv_channels|max_position_embeddings|position_embedding_type|normalization|"
+    r"group_query_attention|num_query_groups|swiglu|squared_relu|qk_layernorm|\w*bias_linear|add_qkv_bias|"
+    r"untie_embeddings_and_output_weights|vocab_size|make_vocab_size_divisible_by|use_rotary_position_embeddings|"
+    r"rotary_\w+|norm_epsilon|layernorm_epsilon|init_method_\w+|num_experts|moe_(router|grouped|token|aux|z_loss)_\w+|"
+    r"moe_ffn_hidden_size|moe_grouped_gemm)|"
+    r"use_mcore_models|use_legacy_models|transformer_impl|use_flash_attn|attention_backend|overlap_\w+|tp_comm_\w+|"
+    r"mock_data|split|lr\w*|min_lr\w*|clip_grad|train_samples|exit_\w+|distributed_\w+|ckpt_\w+|load|timing_\w+|"
+    r"manual_gc\w*|attention_softmax_in_fp32|use_cpu_initialization|initial_loss_scale|loss_scale\w*|"
+    r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger"
+)
+"""Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 
 
 class _Asked(dict[str, Any]):
@@ -176,7 +191,11 @@ def read(text: str) -> Reading:
     kind = program(text)
     launched, missing = _launched(given)
     if kind == "Megatron-LM":
-        return Reading("command", launched.joined(_megatron(given)))
+        facts = launched.joined(_megatron(given))
+        partly = ("recompute_num_layers",) if _recomputes_partly(given) else ()
+        names = (*partly, *(one for one in asked(given) if one != "recompute_num_layers"))
+        missing += _not_understood(tuple(one for one in given.not_understood() if not _OF_MEGATRON.fullmatch(one)))
+        return with_switches(Reading("command", facts, missing=tuple(missing)), names)
     if kind == "nanoGPT":
         files = [word for word in _positional(text) if re.fullmatch(r"\S*config/\w+\.py", word)]
         named = any(not word.endswith("/train_gpt2.py") for word in files)
@@ -202,15 +221,18 @@ def read(text: str) -> Reading:
         by_default = Facts()
     said = inside.facts.without(inside.silent)
     facts = said.joined(launched.without({"compute"} & said.said().keys()))
+    switched = asked(given)
     missing += [*inside.missing, *_not_understood(given.not_understood())]
-    return Reading(
+    read = Reading(
         "command",
         facts.completed(by_default),
         keys=inside.keys,
         silent=frozenset(by_default.said().keys() - facts.said().keys()),
         missing=tuple(missing),
         called=inside.called,
+        uncounted=inside.uncounted,
     )
+    return with_switches(read, switched)
 
 
 def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
@@ -280,7 +302,27 @@ def _megatron(given: dict[str, Any]) -> Facts:
     found["method"], found["stage"] = "full", "pretrain"
     if "use_distributed_optimizer" in given:
         found["zero"] = 1
-    recompute = given.get("recompute_granularity")
-    found["checkpointing"] = None if recompute is None else recompute == "full"
+    recompute = given.get("recompute_granularity", "selective" if "recompute_activations" in given else None)
+    found["checkpointing"] = None if recompute is None else recompute == "full" and not _recomputes_partly(given)
     found["selective"] = True if recompute == "selective" else None
+    found["framework"] = "megatron"
+    found["sequence_parallel"] = True if "sequence_parallel" in given else None
+    rates = {values.amount(name, given.get(name, "0.1")) for name in ("hidden_dropout", "attention_dropout")}
+    found["dropout"] = rates.pop() if len(rates) == 1 else None
+    found["layers"] = values.count("num-layers", given.get("num_layers"))
+    found["width"] = values.count("hidden-size", given.get("hidden_size"))
+    kind = given.get("optimizer", "adam")
+    found["optimizer"] = values.named("optimizer", kind, {"adam": "adamw", "sgd": "sgd", "muon": "muon"})
     return Facts(**found)
+
+
+def _recomputes_partly(given: Mapping[str, Any]) -> bool:
+    """Whether Megatron-LM recomputes some layers of a stage alone, or several as one, which no plan counts."""
+    if given.get("recompute_granularity") != "full":
+        return False
+    layers = values.count("recompute-num-layers", given.get("recompute_num_layers"))
+    if given.get("recompute_method", "uniform") == "uniform":
+        return (layers or 1) > 1
+    whole = values.count("num-layers", given.get("num_layers"))
+    stages = values.count("pipeline-model-parallel-size", given.get("pipeline_model_parallel_size")) or 1
+    return layers is None or whole is None or layers < whole // stages

@@ -33,6 +33,10 @@ YOURS = {
     DEEPSPEED: f"{DEEPSPEED} to where you keep the plan's DeepSpeed file",
 }
 """What a reader changes in a launch line, by the mark that stands there."""
+OTHERWISE = (
+    "The plan counts PyTorch's operations; Megatron-LM keeps 16-bit weights and fuses more: read back, this line is "
+    "counted as that, and needs less."
+)
 
 
 def exports(asked: Understood | Mapping[str, Any], *, hub: bool = True) -> Mapping[str, str]:
@@ -123,7 +127,8 @@ def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     words = (f"--{name}" if value is None else f"--{name} {_word(value)}" for name, value in settings.items())
     line = " ".join(("torchrun", *start, script, *words))
     yours = "; ".join(what for mark, what in YOURS.items() if mark in line)
-    return f"# Change {yours}.\n{line}"
+    otherwise = f"# {OTHERWISE}\n" if script == MEGATRON and not c.framework.by_hand else ""
+    return f"# Change {yours}.\n{otherwise}{line}"
 
 
 def _word(value: object) -> str:

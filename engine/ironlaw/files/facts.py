@@ -85,6 +85,11 @@ class Facts:
         shard: Replicas that divide the states among them, where several such groups hold the same (hybrid sharding).
         copies: Such groups.
         hybrid: Whether every machine is one.
+        sequence_parallel: Whether devices that share matrices divide norms and residuals too.
+        framework: Whose operations run, where they are not PyTorch's.
+        dropout: The rate of hidden states and of attention, where both have one.
+        layers: Of the model, where a command says its sizes.
+        width: Of the model's hidden states, likewise.
         epochs: Passes over the data.
         steps: Updates of the run.
         eval_batch: Sequences of one device's forward pass in evaluation.
@@ -135,6 +140,11 @@ class Facts:
     shard: Count | None = None
     copies: Count | None = None
     hybrid: bool | None = None
+    sequence_parallel: bool | None = None
+    framework: Literal["megatron"] | None = None
+    dropout: Ratio | None = None
+    layers: Count | None = None
+    width: Count | None = None
     epochs: float | None = None
     steps: Count | None = None
     eval_batch: Count | None = None

@@ -16,6 +16,7 @@ from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import nano_gpt, values
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.switches import BUDGET, FLOAT_8, SELECTIVE, with_switches
 from ironlaw.hardware.accelerators import by_driver
 
 _NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2}|[kK]\b)?)"
@@ -43,8 +44,8 @@ _TITAN_MESH = re.compile(r"device mesh with (?:parallelism:((?: \w+=\d+,?)+)|\[(
 _TITAN_CARD = re.compile(r"capacity: ([\w .-]{1,99}?)(?: \(\d+\))? with ")
 """With the card's place in its machine, as it printed it before, or without."""
 _TITAN_FIRST = "Its only step is the first, with compilation and warm-up in it: it is not taken as measured speed."
-SELECTIVE = "selective activation checkpointing"
 """What torchtitan calls its own way, which keeps other tensors than Megatron's of that name."""
+_TITAN_UNCOUNTED = {FLOAT_8: "Float8 .{0,60}active", BUDGET: "Applied memory.budget activation checkpointing"}
 _TITAN_GROUPS = {"pp": "pipeline", "cp": "context", "tp": "tensor"}
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
@@ -175,9 +176,14 @@ def _titan(text: str) -> Reading:
         found["gpu"] = by_driver(cards[-1])
     if "Applied full activation checkpointing" in text:
         found["checkpointing"] = True
+    if "Compiling each TransformerBlock with torch.compile" in text:
+        found["compiled"] = True
+    if re.search("Appl(?:ying|ied) CPU Offloading", text):
+        found |= {"offload_optimizer": True, "offload_parameters": True}
     selective = f"Applied {SELECTIVE}" in text
+    others = [name for name, said in _TITAN_UNCOUNTED.items() if re.search(said, text)]
     facts = Facts(model=values.model(named.replace(" ", "-")), **found)
-    return Reading(
+    found_too = Reading(
         "log",
         facts.completed(Facts(**usual)),
         silent=frozenset(usual.keys() - facts.said().keys()),
@@ -185,6 +191,7 @@ def _titan(text: str) -> Reading:
         called=named,
         uncounted={SELECTIVE: "checkpointing"} if selective else {},
     )
+    return with_switches(found_too, others)
 
 
 def _megatron(text: str) -> Reading | None:

@@ -428,7 +428,8 @@ def _llama_factory(document: Document) -> Found:
         found["targets"] = _targets("all" if targets is None else targets)
     found["attention"] = _attention(document.get("flash_attn", "auto"))
     found["fused_loss"] = bool(values.switch("enable_liger_kernel", document.get("enable_liger_kernel")))
-    return {**found, **_optimizer(document, "optim"), **_sharding(document)}
+    own = {"optimizer": "muon", "update": None} if values.switch("use_muon", document.get("use_muon")) else {}
+    return {**found, **_optimizer(document, "optim"), **own, **_sharding(document)}
 
 
 def _llama_factory_silent(document: Document, named: Found) -> Found:

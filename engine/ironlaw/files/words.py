@@ -11,8 +11,10 @@ from ironlaw.config.checks import unshared
 from ironlaw.config.choices import Buffers
 from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
+from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import DIVIDES, UNREAD, Facts, Format, Reading
+from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
@@ -57,12 +59,14 @@ class Understood:
         assumed: What no file said, a sentence each.
         missing: What a file left to another one, a sentence each.
         readings: The files, as they were understood.
+        besides: Whether what files switch on and no plan counts takes more memory, less, or both; None for nothing.
     """
 
     words: Mapping[str, Any]
     assumed: tuple[str, ...]
     missing: tuple[str, ...]
     readings: tuple[Reading, ...]
+    besides: Besides | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Joined:
     readings: tuple[Reading, ...]
     facts: Facts
     silent: frozenset[str]
-    groups: int = 1
+    groups: Count = 1
 
 
 def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None = None) -> Understood:
@@ -112,6 +116,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     _grouped(facts, said.groups, given, assumed)
     by_default = _by_default(facts, silent - given.keys())
     facts = _by_card(facts, given.get("gpu") or facts.gpu)
+    facts = _operations(facts, given.get("model") or words["model"], assumed)
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
     assumed += by_default
     if makes_optimizer(read) and any(one.facts.optimizer not in (None, facts.optimizer) for one in read):
@@ -141,7 +146,27 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     stands = words["model"] if isinstance(words["model"], str) else words["model"].name
     unknown = "add its config.json"
     missing = [f"{line} Until then {stands} stands instead." if unknown in line else line for line in missing]
-    return Understood(words, tuple(assumed), tuple(dict.fromkeys(filter(None, missing))), read)
+    told = tuple(dict.fromkeys(filter(None, missing)))
+    uncounted = [name for reading in read for name in reading.uncounted]
+    adapters = words.get("method") in ("lora", "qlora")
+    return Understood(words, tuple(assumed), told, read, besides(uncounted, adapters=adapters))
+
+
+def _operations(facts: Facts, model: Any, assumed: list[str]) -> Facts:
+    """The facts with Megatron-LM's operations where the engine knows them of the model, and a sentence elsewhere."""
+    if model is None or (facts.framework is None and facts.layers is None):
+        return facts
+    m = _model(model)
+    said = [facts.layers or m.layers, facts.width or m.hidden]
+    if said != [m.layers, m.hidden]:
+        assumed.append(
+            f"The command's model has {said[0]:,} layers of width {said[1]:,}, and {m.name}, which is counted, has "
+            f"{m.layers:,} of {m.hidden:,}."
+        )
+    if facts.framework and not all(layer.plain for layer, _ in m.kinds):
+        assumed.append(f"Counted with PyTorch's operations: Megatron-LM's are not known of {m.name}'s layers.")
+        return replace(facts, framework=None)
+    return facts
 
 
 def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
@@ -210,7 +235,7 @@ def joined(readings: Iterable[Reading]) -> Joined:
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()), groups)
 
 
-def _one_group(facts: Facts) -> tuple[Facts, int]:
+def _one_group(facts: Facts) -> tuple[Facts, Count]:
     """The facts of one group of devices that divide what they hold, and how many such groups there are.
 
     Raises:
@@ -220,7 +245,7 @@ def _one_group(facts: Facts) -> tuple[Facts, int]:
     shard, copies, devices = facts.shard, facts.copies or 1, facts.devices
     if shard == 1 and copies > 1:
         return replace(facts, zero=0), 1
-    if not facts.zero:
+    if not facts.zero or facts.runtime != "fsdp":
         return facts, 1
     if shard is None and devices is not None:
         machines = facts.nodes or (-(-devices // NODE) if facts.hybrid else 1)
@@ -261,7 +286,7 @@ def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[
     Raises:
         EngineError: Somebody chose more.
     """
-    several = facts.hybrid or (facts.shard or 1) > 1 or (facts.copies or 1) > 1
+    several = facts.runtime == "fsdp" and (facts.hybrid or (facts.shard or 1) > 1 or (facts.copies or 1) > 1)
     size = facts.devices or given.get("node_size") or NODE
     most = facts.shard or size // ((facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1))
     if several and facts.zero and given.get("dp", 1) > most:
@@ -298,7 +323,7 @@ def said_words(readings: Iterable[Reading]) -> frozenset[str]:
     """Words of a setup of which texts say how they were."""
     files = tuple(readings)
     said = {name for one in files for name in one.facts.said().keys() - one.silent}
-    answered = {word for one in files for word in one.uncounted.values()}
+    answered = {word for one in files for word in one.uncounted.values() if word}
     return frozenset(word for name, word in DECIDED.items() if name in said) | answered
 
 
@@ -356,6 +381,7 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Co
         assumed.append(f"The fused loss is counted as {CHUNKS} pieces.")
     if facts.compiled:
         found["execution"] = "compiled"
+    found["framework"], found["dropout"] = facts.framework, facts.dropout if facts.framework else None
     if facts.eval_batch:
         found["eval_batch"], found["eval_kept"] = each * facts.eval_batch, facts.eval_kept
         found["eval_logits"] = facts.eval_logits if facts.fused_loss else None
@@ -374,6 +400,8 @@ def _evaluated(batch: int, kept: int) -> str:
 def _precision(facts: Facts) -> str | None:
     if facts.compute is None:
         return None
+    if facts.framework == "megatron":
+        return {"bf16": "megatron", "fp16": "mixed", "fp8": "fp8"}.get(facts.compute, "fp32")
     everything, stage = _everything(facts), facts.zero or 0
     if facts.runtime == "deepspeed" and everything:
         # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
@@ -467,6 +495,7 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
         if each * accumulate != facts.global_batch:
             assumed.append(f"A step has {each * accumulate:,} sequences, and a file says {facts.global_batch:,}.")
     found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
+    found["sequence_parallel"] = facts.sequence_parallel if tensor > 1 else None
     if (facts.expert or 1) > 1:
         if (replicas or 1) * context % (facts.expert or 1):
             assumed.append(f"No file says which {facts.expert} devices share the experts: the answer is without it.")

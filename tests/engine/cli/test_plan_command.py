@@ -185,7 +185,7 @@ def test_a_pipe_is_refused_in_one_line_and_the_input_is_read_in_its_place(name: 
     [
         (["--gpu", "h100-sxm"], "no file is given"),
         (["nowhere.yaml", "--gpu", "h100-sxm"], "file 'nowhere.yaml' cannot be read"),
-        (["a\0b", "--gpu", "h100-sxm"], r"file 'a\x00b' cannot be read: embedded null byte"),
+        (["a\0b", "--gpu", "h100-sxm"], r"file 'a\x00b' cannot be read: "),
         ([str(Path(__file__).with_name("asking.py")), "--gpu", "h100-sxm"], "of no known kind"),
         (["FILE"], "--gpu is missing"),
         (["FILE", "--gpu", "h100-sxm", "--layers", "3"], "option '--layers' is unknown"),

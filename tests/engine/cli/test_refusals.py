@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -211,7 +212,9 @@ def test_whatever_is_typed_there_is_an_answer_or_one_line(capsys: pytest.Capture
 @pytest.mark.parametrize("words", ["estimate --model gpt2", "list models", "sweep --help"])
 @pytest.mark.parametrize("output", ["> /dev/full", ">&-"])
 def test_output_that_cannot_be_written_is_one_line(words: str, output: str) -> None:
-    done = subprocess.run(f"{sys.executable} -m ironlaw {words} {output}", shell=True, capture_output=True, text=True)
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m ironlaw {words} {output}", shell=True, capture_output=True, text=True
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("error: the output cannot be written: ")
     assert done.stderr.count("\n") == 1
@@ -219,7 +222,7 @@ def test_output_that_cannot_be_written_is_one_line(words: str, output: str) -> N
 
 @pytest.mark.parametrize("words", ["estimate --model nope", "", "estimate --model gpt2 > /dev/full"])
 def test_bad_input_is_2_where_nothing_can_be_said_about_it(words: str) -> None:
-    done = subprocess.run(f"{sys.executable} -m ironlaw {words} 2> /dev/full", shell=True, check=False)
+    done = subprocess.run(f"{shlex.quote(sys.executable)} -m ironlaw {words} 2> /dev/full", shell=True, check=False)
     assert done.returncode == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import subprocess
 import sys
 
@@ -38,8 +39,10 @@ def test_a_terminal_gets_colors_unless_it_does_not_want_them() -> None:
 
 
 def test_a_pipe_gets_plain_text_and_may_close_early() -> None:
-    command = f"{sys.executable} -m ironlaw sweep --model gpt2 --vary batch={','.join(map(str, range(1, 400)))}"
-    whole = subprocess.run(command.split(), capture_output=True, check=True, text=True)
+    command = (
+        f"{shlex.quote(sys.executable)} -m ironlaw sweep --model gpt2 --vary batch={','.join(map(str, range(1, 400)))}"
+    )
+    whole = subprocess.run(shlex.split(command), capture_output=True, check=True, text=True)
     assert "\033" not in whole.stdout
     assert whole.stdout.isascii()
     short = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, check=True, text=True)

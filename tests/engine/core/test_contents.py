@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_the_end_of_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")
 def test_a_file_without_end_is_refused_in_one_line_and_little_memory() -> None:
-    asked = f"ulimit -v 1000000; {sys.executable} -m ironlaw estimate --config /dev/zero"
+    asked = f"ulimit -v 1000000; {shlex.quote(sys.executable)} -m ironlaw estimate --config /dev/zero"
     done = subprocess.run(asked, shell=True, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

@@ -19,7 +19,7 @@ from ironlaw.config.choices import Buffers
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError
 from ironlaw.files import launch, parts, read
-from ironlaw.files.exports import command, exports
+from ironlaw.files.exports import OTHERWISE, command, exports
 from ironlaw.files.words import words_of
 
 CARD = {"model": "llama3-8b", "gpu": "h100-sxm"}
@@ -138,8 +138,14 @@ def test_a_file_for_deepspeed_stands_beside_fsdp_s_and_says_the_same() -> None:
 
 
 def test_a_command_of_megatron_says_how_matrices_and_layers_are_divided() -> None:
-    words = trained(dp=2, tp=4, pp=2, zero=1, accumulate=1, micro_batches=8, checkpointing="full", precision="amp-bf16")
-    assert again(exports(words)["torchrun"]) == setup(**words)
+    divided = {"dp": 2, "tp": 4, "pp": 2, "zero": 1, "accumulate": 1, "micro_batches": 8, "checkpointing": "full"}
+    own = trained(**divided, precision="megatron", framework="megatron", sequence_parallel=True)
+    own.pop("update", None)
+    assert again(exports(own)["torchrun"]) == setup(**own)
+    # Of PyTorch's operations the same command is written, which says so: read back it is Megatron-LM's.
+    texts = exports(trained(**divided, precision="amp-bf16"))
+    assert OTHERWISE in texts["torchrun"]
+    assert again(texts["torchrun"]) == setup(**{**own, "sequence_parallel": False})
 
 
 @pytest.mark.parametrize("offload", ["none", "optimizer"])

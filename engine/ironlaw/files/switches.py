@@ -1,0 +1,79 @@
+"""Settings that change memory or time and that no plan counts: they are told, and a verdict waits for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from ironlaw.files import values
+from ironlaw.files.facts import Reading
+
+Besides = Literal["more", "less", "both"]
+
+SELECTIVE, FLOAT_8, BUDGET = "selective activation checkpointing", "float8", "memory budget"
+"""As torchtitan's log names them."""
+SHARED, HALF_BYTES = "sequence_parallel_size", "load_in_8bit"
+_FIRST = (
+    "lora_modules_to_save", "modules_to_save", "additional_target", "use_galore", "use_badam", "use_apollo",
+    "lisa_n_layers", "sequence_parallel_degree", "activation_offloading",
+)  # fmt: skip
+_OFFLOADED = "gradient_checkpointing"
+_LATER = (
+    "use_adam_mini", "use_llama_pro", "expert_parallel_size", "tiled_mlp", "chunked_cross_entropy", "layer_offloading",
+    HALF_BYTES, SHARED,
+)  # fmt: skip
+_OF_MEGATRON = (
+    "recompute_num_layers", "optimizer_cpu_offload", "cpu_offloading_num_layers", "use_megatron_fsdp",
+    "use_torch_fsdp2", "fp8_format", "num_layers_per_virtual_pipeline_stage",
+)  # fmt: skip
+UNCOUNTED = (*_FIRST, _OFFLOADED, SELECTIVE, *_LATER, *_OF_MEGATRON, FLOAT_8, BUDGET)
+"""All of them. Links of the planner hold their places: what is new comes last."""
+_TRAINED_BESIDES = _FIRST[:3]
+"""Those that train whole modules beside adapters."""
+_MORE, _BOTH = ("num_layers_per_virtual_pipeline_stage",), ("fp8_format", FLOAT_8)
+"""Those that take more memory, and those that take more of some and less of other; all others save memory."""
+_NAMED = (*_FIRST, *_LATER)
+_WRITTEN = re.compile(
+    rf"""^[ \t]*["']?({"|".join(_NAMED)}|{_OFFLOADED}(?=["']?:[ \t]*offload)|"""
+    r"""quantization_bit(?=["']?:[ \t]*8\b))["']?:"""
+    r"""(?:[ \t]*(?!(?:false|null|none|~|0|1|\[[ \t]*\])[ \t\r]*(?:$|\#))[^\s\#]|[ \t\r]*\n[ \t]*-[ \t])""",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def written(text: str) -> tuple[str, ...]:
+    """The names of such settings that a trainer's file switches on."""
+    return tuple(dict.fromkeys(_plain(name.lower()) for name in _WRITTEN.findall(text)))
+
+
+def asked(given: Mapping[str, object]) -> tuple[str, ...]:
+    """Those that the options of a command switch on."""
+    off = (*values.ABSENT, "false", "False", "0", "1")
+    found = [name for name in (*_NAMED, *_OF_MEGATRON) if name in given and given[name] not in off]
+    return (*found, *((HALF_BYTES,) if given.get("quantization_bit") == "8" else ()))
+
+
+def _plain(name: str) -> str:
+    return HALF_BYTES if name == "quantization_bit" else name
+
+
+def with_switches(read: Reading, names: Collection[str]) -> Reading:
+    """A reading that tells what is not counted of it; the same where there is nothing."""
+    if not names:
+        return read
+    told = f"Not counted, though it changes memory or time: {', '.join(names)}."
+    return replace(read, missing=(*read.missing, told), uncounted={**read.uncounted, **dict.fromkeys(names, "")})
+
+
+def besides(names: Collection[str], *, adapters: bool) -> Besides | None:
+    """Whether what is not counted takes more memory, less, or both; without adapters nothing is trained beside them."""
+    more = any(name in (*_MORE, *_BOTH) or (adapters and name in _TRAINED_BESIDES) for name in names)
+    less = any(name not in (*_MORE, *_TRAINED_BESIDES) for name in names)
+    return ("both" if less else "more") if more else "less" if less else None
+
+
+def waits(verdict: str, beside: Besides | None) -> bool:
+    """Whether a verdict waits for it: what is too much is too much with more, and what fits does so with less."""
+    return beside is not None and (beside, verdict) not in (("more", "not"), ("less", "fits"))

@@ -1,0 +1,166 @@
+"""What files and commands switch on and no plan counts is told, and a verdict waits for it; what can be counted is."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ironlaw.cli.plan import run
+from ironlaw.files import read
+from ironlaw.files.logs import read as read_log
+from ironlaw.files.switches import UNCOUNTED, besides, waits
+from ironlaw.files.words import words_of
+
+AXOLOTL = (
+    "base_model: meta-llama/Llama-3.1-8B\nadapter: lora\nlora_r: 16\nlora_target_linear: true\nsequence_len: 2048\n"
+    "micro_batch_size: 1\nbf16: true\ngradient_checkpointing: true\n"
+)
+LLAMA_FACTORY = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: {}\ncutoff_len: 2048\n"
+TRL = "torchrun -m trl.scripts.sft --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name x --bf16"
+MEGATRON = (
+    "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --micro-batch-size 1 "
+    "--global-batch-size 32 --seq-length 8192 --bf16 --use-distributed-optimizer"
+)
+TITAN = (
+    "Building 1-D device mesh with ['dp_shard'], [8]\nModel llama3 8B size: 8,030,261,248 total parameters\n"
+    "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory\n{}\n"
+    "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps 1, "
+    "sequence length 8192, total steps 100\n"
+    "step:  1  loss:  8.1  memory: 40.00GiB(50.57%)  tps: 2,000  mfu: 10.00%\n"
+    "step: 10  loss:  7.1  memory: 40.00GiB(50.57%)  tps: 6,000  mfu: 35.00%\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "direction"),
+    [
+        (AXOLOTL + "lora_modules_to_save:\n  - embed_tokens\n", "lora_modules_to_save", "more"),
+        (AXOLOTL + "load_in_8bit: true\n", "load_in_8bit", "less"),
+        (AXOLOTL + "tiled_mlp: true\n", "tiled_mlp", "less"),
+        (AXOLOTL + "expert_parallel_size: 2\n", "expert_parallel_size", "less"),
+        (AXOLOTL + "expert_parallel_size: 1\n", None, None),
+        (LLAMA_FACTORY.format("lora") + "quantization_bit: 8\n", "load_in_8bit", "less"),
+        (LLAMA_FACTORY.format("lora") + "quantization_bit: 4\n", None, None),
+        (LLAMA_FACTORY.format("full") + "use_adam_mini: true\n", "use_adam_mini", "less"),
+        (f"{TRL} --use_peft --load_in_8bit true", "load_in_8bit", "less"),
+        (f"{TRL} --use_peft --modules_to_save lm_head", "modules_to_save", "more"),
+        (f"{MEGATRON} --optimizer-cpu-offload", "optimizer_cpu_offload", "less"),
+        (f"{MEGATRON} --num-layers-per-virtual-pipeline-stage 2", "num_layers_per_virtual_pipeline_stage", "more"),
+        (f"{MEGATRON} --fp8-format hybrid", "fp8_format", "both"),
+        (TITAN.format("Float8 tensorwise scaled training active"), "float8", "both"),
+        (TITAN.format("Applied memory_budget activation checkpointing to the model"), "memory budget", "less"),
+        (
+            json.dumps({"zero_optimization": {"stage": 3}, "sequence_parallel_size": 2}),
+            "sequence_parallel_size",
+            "less",
+        ),
+    ],
+)
+def test_what_is_switched_on_and_not_counted_is_told_with_what_it_does(
+    text: str, name: str | None, direction: str | None
+) -> None:
+    understood = words_of([read(text)], {"gpu": "rtx-4090", **({} if "llama" in text.lower() else {"model": "gpt2"})})
+    told = [line for line in understood.missing if line.startswith("Not counted, though it changes memory or time: ")]
+    assert told == ([f"Not counted, though it changes memory or time: {name}."] if name else [])
+    assert understood.besides == direction
+    assert name is None or name in UNCOUNTED
+
+
+def test_without_adapters_nothing_is_trained_beside_them() -> None:
+    assert besides(["modules_to_save"], adapters=False) is None
+    assert besides(["modules_to_save", "use_galore"], adapters=True) == "both"
+    assert [waits(verdict, "more") for verdict in ("fits", "uncertain", "not")] == [True, True, False]
+    assert [waits(verdict, "less") for verdict in ("fits", "uncertain", "not")] == [False, True, True]
+
+
+def test_the_command_line_gives_no_verdict_alone_where_more_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more, status in (("", 0), ("lora_modules_to_save:\n  - embed_tokens\n  - lm_head\n", 1)):
+        (tmp_path / "a.yml").write_text(AXOLOTL + more, "utf-8")
+        assert run([str(tmp_path / "a.yml"), "--gpu", "h100-sxm"]) == status
+        assert ("fits, without what is not counted: see" in capsys.readouterr().out) == bool(more)
+
+
+@pytest.mark.parametrize(
+    ("options", "recomputed", "partly"),
+    [
+        ("", None, False),
+        (" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1", True, False),
+        (" --recompute-granularity full --recompute-method uniform --recompute-num-layers 4", False, True),
+        (" --recompute-granularity full --recompute-method block --recompute-num-layers 2", False, True),
+        (
+            " --recompute-granularity full --recompute-method block --recompute-num-layers 32 --num-layers 32",
+            True,
+            False,
+        ),
+        (
+            " --recompute-granularity full --recompute-method block --recompute-num-layers 1 --num-layers 32",
+            False,
+            True,
+        ),
+    ],
+)
+def test_megatron_recomputes_as_many_layers_as_it_says(options: str, *, recomputed: bool | None, partly: bool) -> None:
+    """Two of 32 counted as all."""
+    found = read(MEGATRON + options)
+    assert found.facts.checkpointing is recomputed
+    assert ("recompute_num_layers" in found.uncounted) is partly
+    assert read(f"{MEGATRON} --recompute-activations").facts.selective
+
+
+def test_a_command_of_megatron_is_counted_as_megatron() -> None:
+    found = words_of(
+        [read(f"{MEGATRON} --sequence-parallel --hidden-dropout 0")], {"model": "llama3-8b", "gpu": "h100-sxm"}
+    )
+    said = {"framework": "megatron", "precision": "megatron", "sequence_parallel": True, "optimizer": "adamw"}
+    assert said.items() <= found.words.items()
+    other = words_of(
+        [read(f"{MEGATRON} --num-layers 4 --hidden-size 1024 --foo-bar 1")],
+        {"model": "google/gemma-2-9b", "gpu": "h100-sxm"},
+    )
+    assert "framework" not in other.words
+    assert any("Megatron-LM's are not known of gemma-2-9b's layers" in line for line in other.assumed)
+    assert any("The command's model has 4 layers of width 1,024" in line for line in other.assumed)
+    assert "Not understood of the command, and not counted: --foo_bar." in other.missing
+
+
+def test_ulysses_divides_no_states_among_fewer_devices() -> None:
+    """A configuration of TRL's examples, whose four devices divide all of ZeRO-3."""
+    text = (
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 4\nmixed_precision: bf16\n"
+        "deepspeed_config: {zero_stage: 3}\n"
+        "parallelism_config: {parallelism_config_dp_shard_size: 2, parallelism_config_sp_size: 2}\n"
+    )
+    found = words_of([read(text)], {"model": "llama3-8b", "gpu": "h100-sxm"})
+    assert (found.words["dp"], found.words["zero"], found.besides) == (4, 3, "less")
+
+
+def test_a_log_of_torchtitan_says_that_it_compiles_and_offloads() -> None:
+    read_facts = read_log(TITAN.format("Compiling each TransformerBlock with torch.compile"))
+    away = read_log(TITAN.format("Applied CPU Offloading to the model"))
+    plain = read_log(TITAN.format(""))
+    assert read_facts is not None
+    assert away is not None
+    assert plain is not None
+    assert (plain.facts.compiled, read_facts.facts.compiled) == (None, True)
+    assert (plain.facts.offload_parameters, away.facts.offload_parameters) == (None, True)
+
+
+def test_muon_of_llama_factory_is_the_optimizer() -> None:
+    assert read(LLAMA_FACTORY.format("full") + "use_muon: true\n").facts.optimizer == "muon"
+
+
+def test_a_closed_input_is_a_line_and_utf_16_is_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(Exception, match="it is closed"):
+        run(["-", "--gpu", "h100-sxm"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(AXOLOTL.encode("utf-16"))))
+    assert run(["-", "--gpu", "h100-sxm"]) == 0
+    assert "axolotl: model llama3.1-8b" in capsys.readouterr().out
