@@ -219,6 +219,8 @@ def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_t
             "zero": st.sampled_from([1, 2, 3]),
             "tp": st.sampled_from([2, 4]),
             "pp": st.sampled_from([2, 4]),
+            "framework": st.just("megatron"),
+            "sequence_parallel": st.just(True),
         },
     )
 )
@@ -232,6 +234,11 @@ def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any])
     except EngineError:
         assume(False)
     texts = exports(words)
+    if OTHERWISE in texts.get("torchrun", ""):
+        own = {"amp-bf16": "megatron", "amp-fp16": "mixed", "fp32": "fp32"}[asked.precision.name]
+        words = {**words, "framework": "megatron", "precision": own, "update": None}
+        asked = setup(**words)
+        assert exports(words)["torchrun"] == texts["torchrun"].replace(f"# {OTHERWISE}\n", "")
     if "torchrun" in texts:
         beside = [texts["deepspeed"]] if "deepspeed.json" in texts["torchrun"] else []
         found = again(texts["torchrun"], *beside)
