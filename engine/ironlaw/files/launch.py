@@ -27,8 +27,8 @@ _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp1
            "fp16": "float16", "deepspeed": None, "mixed": None,
            "mixed-bf16": None}  # fmt: skip
 """The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it open."""
-OF_MEGATRON = ("amp-bf16", "amp-fp16", "fp32")
-"""Precisions as which its `--bf16`, `--fp16` and neither are read."""
+OF_MEGATRON, AS_MEGATRON = ("megatron", "mixed", "fp32"), ("amp-bf16", "amp-fp16", "fp32")
+"""Precisions as which its `--bf16`, `--fp16` and neither are read, and those of PyTorch that compute so."""
 _POSITIONS = {"learned": "learned_absolute", "rope": "rope"}
 _NORMS = {("layernorm", True): "LayerNorm", ("rmsnorm", False): "RMSNorm"}
 """A model's positions and norms (with a bias or not) as Megatron-LM names them."""
@@ -169,10 +169,11 @@ def megatron(c: Setup) -> Settings | None:
         return None
     if c.dropout is None or c.reference:  # several rates, in other places than its own; two models
         return None
-    # What its own options cannot say of a plan that is counted with PyTorch's operations.
-    elsewhere = c.loss.in_pieces or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
-    plain = c.attention.kernel == "flash" and c.precision.name in OF_MEGATRON and c.optimizer.name == "adamw"
-    if not c.framework.by_hand and (elsewhere or not plain or c.update.kind != "foreach"):
+    # What its own options cannot say, and of a plan that is counted with PyTorch's operations what stands beside them.
+    own, formats = c.framework.by_hand, OF_MEGATRON if c.framework.by_hand else AS_MEGATRON
+    elsewhere = c.loss.in_pieces or c.update.offload != "none" or c.update.in_backward
+    plain = c.attention.kernel == "flash" and c.precision.name in formats and c.optimizer.name == "adamw"
+    if elsewhere or not plain or c.framework.compiled is not own or c.update.kind != ("fused" if own else "foreach"):
         return None
     compute = c.precision.compute.name
     found: dict[str, Any] = {
