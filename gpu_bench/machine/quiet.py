@@ -15,16 +15,38 @@ _LOOK_S = 3.0
 def cpu_seconds() -> tuple[float, float] | None:
     """Processor time in seconds that the whole machine, and that this process, have used so far; None if not Linux.
 
-    Processes that this one started count as its own from their end on.
+    Processes that this one started, and theirs, count as its own while they run and when they have ended.
     """
     try:
         line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
         user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in line.split()[1:9])
+        running = _ticks_of_descendants() / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return None
     own = os.times()
     machine = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return machine, own.user + own.system + own.children_user + own.children_system
+    return machine, own.user + own.system + own.children_user + own.children_system + running
+
+
+def _ticks_of_descendants() -> int:
+    """Ticks of processor time of the processes that this one and those started and that are still there.
+
+    One that is waited for between two looks goes over into its parent's time, and adds to it what it used meanwhile.
+    """
+    children: dict[int, list[tuple[int, int]]] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # A program's name, in parentheses, may hold blanks.
+            words = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            children.setdefault(int(words[1]), []).append((int(file.parent.name), sum(map(int, words[11:15]))))
+        except (OSError, ValueError, IndexError):
+            continue  # it has ended
+    total, wanted = 0, [os.getpid()]
+    while wanted:
+        for process, ticks in children.get(wanted.pop(), ()):
+            total += ticks
+            wanted.append(process)
+    return total
 
 
 class OthersWatch:

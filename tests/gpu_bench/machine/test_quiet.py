@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -18,14 +20,14 @@ from tests.gpu_bench.tiny import recorded
 
 @pytest.fixture
 def noise() -> Iterator[None]:
-    """One spinning process per processor."""
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    """One spinning process per processor, of another parent: a shell that has ended."""
+    spin = f"{shlex.quote(sys.executable)} -c 'while True: pass' > /dev/null 2>&1 & echo $!"
+    started = [subprocess.run(spin, shell=True, capture_output=True, check=True) for _ in range(os.cpu_count() or 1)]
     try:
         yield
     finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
+        for spinner in started:
+            os.kill(int(spinner.stdout), signal.SIGKILL)
 
 
 def _spin(seconds: float) -> None:
@@ -59,6 +61,33 @@ def test_work_of_processes_that_it_started_is_its_own() -> None:
     code = "import time\nwhile time.process_time() < 0.5: pass"
     subprocess.run([sys.executable, "-c", code], check=True)
     after = quiet.cpu_seconds()
+    assert before is not None
+    assert after is not None
+    assert after[1] - before[1] > 0.45
+
+
+@pytest.mark.usefixtures("noise")
+def test_a_process_that_ended_before_hides_no_neighbor() -> None:
+    """Its time of before came over into its parent's when it was waited for, and was taken from the others'."""
+    code = "import time\nwhile time.process_time() < 1: pass"
+    with subprocess.Popen([sys.executable, "-c", code]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        watch = quiet.OthersWatch()
+        ended.wait()
+    time.sleep(0.5)
+    share = watch.share()
+    assert share is not None
+    assert share > 0.5
+
+
+def test_a_process_that_runs_counts_as_its_own() -> None:
+    code = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ntime.sleep(60)"
+    before = quiet.cpu_seconds()
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as runs:
+        assert runs.stdout is not None
+        runs.stdout.readline()
+        after = quiet.cpu_seconds()
+        runs.kill()
     assert before is not None
     assert after is not None
     assert after[1] - before[1] > 0.45
