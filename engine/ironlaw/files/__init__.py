@@ -101,7 +101,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
         return nano_gpt.read(given, "nanoGPT", alone=True)
     document, faults = mapping(text)
     if document is not None and (found := _document(document)) is not None:
-        return switches.with_switches(found, switches.written(text) if found.kind in trainers.KINDS else ())
+        return switches.with_switches(found, switches.written(document) if found.kind in trainers.KINDS else ())
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text, faults))
 
 

@@ -84,12 +84,12 @@ _CHANGES_NOTHING = re.compile(
 
 
 _OF_MEGATRON = re.compile(
-    r"(ffn_hidden_size|num_attention_heads|kv_channels|max_position_embeddings|position_embedding_type|normalization|"
-    r"group_query_attention|num_query_groups|swiglu|squared_relu|qk_layernorm|\w*bias_linear|add_qkv_bias|"
+    r"(kv_channels|max_position_embeddings|position_embedding_type|normalization|"
+    r"group_query_attention|swiglu|squared_relu|qk_layernorm|\w*bias_linear|add_qkv_bias|"
     r"untie_embeddings_and_output_weights|vocab_size|make_vocab_size_divisible_by|use_rotary_position_embeddings|"
-    r"rotary_\w+|norm_epsilon|layernorm_epsilon|init_method_\w+|num_experts|moe_(router|grouped|token|aux|z_loss)_\w+|"
+    r"rotary_\w+|norm_epsilon|layernorm_epsilon|init_method_\w+|moe_(router|grouped|token|aux|z_loss)_\w+|"
     r"moe_ffn_hidden_size|moe_grouped_gemm)|"
-    r"use_mcore_models|use_legacy_models|transformer_impl|use_flash_attn|attention_backend|overlap_\w+|tp_comm_\w+|"
+    r"use_mcore_models|use_legacy_models|overlap_\w+|tp_comm_\w+|"
     r"mock_data|split|lr\w*|min_lr\w*|clip_grad|train_samples|exit_\w+|distributed_\w+|ckpt_\w+|load|timing_\w+|"
     r"manual_gc\w*|attention_softmax_in_fp32|use_cpu_initialization|initial_loss_scale|loss_scale\w*|"
     r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger"
@@ -307,13 +307,31 @@ def _megatron(given: dict[str, Any]) -> Facts:
     found["selective"] = True if recompute == "selective" else None
     found["framework"] = "megatron"
     found["sequence_parallel"] = True if "sequence_parallel" in given else None
-    rates = {values.amount(name, given.get(name, "0.1")) for name in ("hidden_dropout", "attention_dropout")}
-    found["dropout"] = rates.pop() if len(rates) == 1 else None
-    found["layers"] = values.count("num-layers", given.get("num_layers"))
-    found["width"] = values.count("hidden-size", given.get("hidden_size"))
-    kind = given.get("optimizer", "adam")
-    found["optimizer"] = values.named("optimizer", kind, {"adam": "adamw", "sgd": "sgd", "muon": "muon"})
+    local = given.get("transformer_impl") == "local" and "use_flash_attn" not in given
+    found["attention"] = "eager" if given.get("attention_backend", "local" if local else "") in _UNFUSED else None
+    hidden, inside = (_rate(name, given) for name in ("hidden_dropout", "attention_dropout"))
+    # Fused attention keeps no mask of its scores.
+    found["dropout"] = max(hidden, inside) if found["attention"] else hidden
+    sizes = ((name, values.count(name.replace("_", "-"), given.get(name))) for name in SIZES)
+    found["shape"] = tuple((name, size) for name, size in sizes if size) or None
+    found["optimizer"] = values.named("optimizer", given.get("optimizer", "adam"), _MEGATRON_OPTIMIZERS)
+    if found["optimizer"] == "momentum" and not values.amount("sgd-momentum", given.get("sgd_momentum", "0.9")):
+        found["optimizer"] = "sgd"
     return Facts(**found)
+
+
+_UNFUSED = ("unfused", "local")
+_MEGATRON_OPTIMIZERS = {"adam": "adamw", "sgd": "momentum", "muon": "muon", "dist_muon": "muon"}
+SIZES = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_experts")
+"""Options that say a model's sizes, which are held against the model that is counted."""
+
+
+def _rate(name: str, given: Mapping[str, Any]) -> float:
+    """A rate of dropout, 0.1 where nobody says one."""
+    rate = values.amount(name.replace("_", "-"), given.get(name, "0.1")) or 0.0
+    if rate >= 1:
+        raise EngineError(name.replace("_", "-"), given.get(name), "a number from 0, below 1")
+    return rate
 
 
 def _recomputes_partly(given: Mapping[str, Any]) -> bool:

@@ -88,8 +88,7 @@ class Facts:
         sequence_parallel: Whether devices that share matrices divide norms and residuals too.
         framework: Whose operations run, where they are not PyTorch's.
         dropout: The rate of hidden states and of attention, where both have one.
-        layers: Of the model, where a command says its sizes.
-        width: Of the model's hidden states, likewise.
+        shape: Sizes of the model that a command says, by its options.
         epochs: Passes over the data.
         steps: Updates of the run.
         eval_batch: Sequences of one device's forward pass in evaluation.
@@ -143,8 +142,7 @@ class Facts:
     sequence_parallel: bool | None = None
     framework: Literal["megatron"] | None = None
     dropout: Ratio | None = None
-    layers: Count | None = None
-    width: Count | None = None
+    shape: tuple[tuple[str, int], ...] | None = None
     epochs: float | None = None
     steps: Count | None = None
     eval_batch: Count | None = None

@@ -6,9 +6,11 @@ Each function gives the settings by name, or None where the program has no setti
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.config.choices import Buffers
+from ironlaw.config.layout import Layout
 from ironlaw.config.resolved import Setup
 from ironlaw.files import cluster_files, values
 from ironlaw.hardware.accelerators import Accelerator
@@ -171,7 +173,10 @@ def megatron(c: Setup) -> Settings | None:
         return None
     # What its own options cannot say, and of a plan that is counted with PyTorch's operations what stands beside them.
     own, formats = c.framework.by_hand, OF_MEGATRON if c.framework.by_hand else AS_MEGATRON
-    elsewhere = c.loss.in_pieces or c.update.offload != "none" or c.update.in_backward
+    ways = replace(c.layout, data=1, tensor=1, pipeline=1, context=1, micro_batches=1, zero=0, sequence_parallel=False)
+    runs, fused = c.framework.runtime != "none", c.framework.accumulation == "fused"
+    elsewhere = c.loss.in_pieces or c.update.offload != "none" or c.update.in_backward or ways != Layout()
+    elsewhere = elsewhere or c.evaluation is not None or runs or fused is not own
     plain = c.attention.kernel == "flash" and c.precision.name in formats and c.optimizer.name == "adamw"
     if elsewhere or not plain or c.framework.compiled is not own or c.update.kind != ("fused" if own else "foreach"):
         return None

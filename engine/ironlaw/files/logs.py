@@ -16,7 +16,7 @@ from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import nano_gpt, values
 from ironlaw.files.facts import Facts, Observed, Reading
-from ironlaw.files.switches import BUDGET, FLOAT_8, SELECTIVE, with_switches
+from ironlaw.files.switches import BUDGET, FLOAT_8, SCHEDULE, SELECTIVE, with_switches
 from ironlaw.hardware.accelerators import by_driver
 
 _NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2}|[kK]\b)?)"
@@ -41,6 +41,7 @@ _TITAN_SAYS = {
 _TITAN_MODEL = re.compile(r"\bModel (\w+ \w+) size: [\d,]+ total")
 _TITAN_MESH = re.compile(r"device mesh with (?:parallelism:((?: \w+=\d+,?)+)|\[([\w', ]+)\], \[([\d, ]+)\])")
 """Names and sizes together, as it prints them now, or one list after the other."""
+_TITAN_SCHEDULE = re.compile(r"Using pipeline schedule (\w+) with (\d{1,6}) microbatches")
 _TITAN_CARD = re.compile(r"capacity: ([\w .-]{1,99}?)(?: \(\d+\))? with ")
 """With the card's place in its machine, as it printed it before, or without."""
 _TITAN_FIRST = "Its only step is the first, with compilation and warm-up in it: it is not taken as measured speed."
@@ -176,12 +177,20 @@ def _titan(text: str) -> Reading:
         found["gpu"] = by_driver(cards[-1])
     if "Applied full activation checkpointing" in text:
         found["checkpointing"] = True
+    strange = False
+    if (found.get("pipeline") or 1) > 1 and (local := found.get("micro_batch")):
+        # The local batch is cut into micro-batches, of one sample each unless told otherwise.
+        schedule = _TITAN_SCHEDULE.search(text)
+        each = max(local // int(schedule[2]), 1) if schedule else 1
+        found |= {"micro_batch": each, "accumulate": local // each * (found.get("accumulate") or 1)}
+        strange = schedule is not None and schedule[1] != "1F1B"
     if "Compiling each TransformerBlock with torch.compile" in text:
         found["compiled"] = True
     if re.search("Appl(?:ying|ied) CPU Offloading", text):
         found |= {"offload_optimizer": True, "offload_parameters": True}
     selective = f"Applied {SELECTIVE}" in text
     others = [name for name, said in _TITAN_UNCOUNTED.items() if re.search(said, text)]
+    others += [SCHEDULE] if strange else []
     facts = Facts(model=values.model(named.replace(" ", "-")), **found)
     found_too = Reading(
         "log",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from ironlaw.files import values
 from ironlaw.files.facts import Reading
 
 Besides = Literal["more", "less", "both"]
 
 SELECTIVE, FLOAT_8, BUDGET = "selective activation checkpointing", "float8", "memory budget"
 """As torchtitan's log names them."""
+SCHEDULE = "pipeline schedule"
+_DEEPEST = 4
+"""Blocks within blocks that are looked into."""
 SHARED, HALF_BYTES = "sequence_parallel_size", "load_in_8bit"
 _FIRST = (
     "lora_modules_to_save", "modules_to_save", "additional_target", "use_galore", "use_badam", "use_apollo",
@@ -28,35 +29,40 @@ _OF_MEGATRON = (
     "recompute_num_layers", "optimizer_cpu_offload", "cpu_offloading_num_layers", "use_megatron_fsdp",
     "use_torch_fsdp2", "fp8_format", "num_layers_per_virtual_pipeline_stage",
 )  # fmt: skip
-UNCOUNTED = (*_FIRST, _OFFLOADED, SELECTIVE, *_LATER, *_OF_MEGATRON, FLOAT_8, BUDGET)
+UNCOUNTED = (*_FIRST, _OFFLOADED, SELECTIVE, *_LATER, *_OF_MEGATRON, FLOAT_8, BUDGET, SCHEDULE)
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
-_MORE, _BOTH = ("num_layers_per_virtual_pipeline_stage",), ("fp8_format", FLOAT_8)
+_MORE, _BOTH = ("num_layers_per_virtual_pipeline_stage", SCHEDULE), ("fp8_format", FLOAT_8)
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER)
-_WRITTEN = re.compile(
-    rf"""^[ \t]*["']?({"|".join(_NAMED)}|{_OFFLOADED}(?=["']?:[ \t]*offload)|"""
-    r"""quantization_bit(?=["']?:[ \t]*8\b))["']?:"""
-    r"""(?:[ \t]*(?!(?:false|null|none|~|0|1|\[[ \t]*\])[ \t\r]*(?:$|\#))[^\s\#]|[ \t\r]*\n[ \t]*-[ \t])""",
-    re.MULTILINE | re.IGNORECASE,
-)
+_SIZES = ("sequence_parallel_degree", "expert_parallel_size", SHARED)
+"""Those that a single device has too, by which nothing is shared."""
+_OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~", "false", "False", "no", [], {})
 
 
-def written(text: str) -> tuple[str, ...]:
-    """The names of such settings that a trainer's file switches on."""
-    return tuple(dict.fromkeys(_plain(name.lower()) for name in _WRITTEN.findall(text)))
+def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
+    """The names of such settings that a trainer's document switches on, also within its blocks."""
+    found: list[str] = []
+    for key, value in document.items():
+        name = str(key).lower()
+        if isinstance(value, Mapping) and depth < _DEEPEST:
+            found += written(value, depth + 1)
+        elif (name in _NAMED and _is_on(name, value)) or (name == _OFFLOADED and str(value).startswith("offload")):
+            found.append(name)
+        elif name == "quantization_bit" and str(value) == "8":
+            found.append(HALF_BYTES)
+    return tuple(dict.fromkeys(found))
 
 
 def asked(given: Mapping[str, object]) -> tuple[str, ...]:
     """Those that the options of a command switch on."""
-    off = (*values.ABSENT, "false", "False", "0", "1")
-    found = [name for name in (*_NAMED, *_OF_MEGATRON) if name in given and given[name] not in off]
+    found = [name for name in (*_NAMED, *_OF_MEGATRON) if name in given and _is_on(name, given[name])]
     return (*found, *((HALF_BYTES,) if given.get("quantization_bit") == "8" else ()))
 
 
-def _plain(name: str) -> str:
-    return HALF_BYTES if name == "quantization_bit" else name
+def _is_on(name: str, value: object) -> bool:
+    return value not in _OFF and not (name in _SIZES and str(value) == "1")
 
 
 def with_switches(read: Reading, names: Collection[str]) -> Reading:

@@ -18,6 +18,7 @@ from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
+from ironlaw.models.layers import Attention, Experts, FeedForward
 from ironlaw.models.transformer import Transformer
 
 SEQUENCE = 2048
@@ -154,19 +155,31 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 
 def _operations(facts: Facts, model: Any, assumed: list[str]) -> Facts:
     """The facts with Megatron-LM's operations where the engine knows them of the model, and a sentence elsewhere."""
-    if model is None or (facts.framework is None and facts.layers is None):
+    if model is None or (facts.framework is None and facts.shape is None):
         return facts
     m = _model(model)
-    said = [facts.layers or m.layers, facts.width or m.hidden]
-    if said != [m.layers, m.hidden]:
-        assumed.append(
-            f"The command's model has {said[0]:,} layers of width {said[1]:,}, and {m.name}, which is counted, has "
-            f"{m.layers:,} of {m.hidden:,}."
-        )
+    said, counted = dict(facts.shape or ()), _shape(m)
+    if other := [name for name, size in said.items() if counted.get(name, size) != size]:
+        theirs = ", ".join(f"--{name.replace('_', '-')} {said[name]:,}" for name in other)
+        ours = ", ".join(f"{counted[name]:,}" for name in other)
+        assumed.append(f"The command's model has {theirs}; {m.name}, which is counted, has {ours}.")
     if facts.framework and not all(layer.plain for layer, _ in m.kinds):
         assumed.append(f"Counted with PyTorch's operations: Megatron-LM's are not known of {m.name}'s layers.")
         return replace(facts, framework=None)
     return facts
+
+
+def _shape(m: Transformer) -> Mapping[str, int]:
+    """A model's sizes by Megatron-LM's options, as far as all its layers have the same."""
+    found = {"num_layers": m.layers, "hidden_size": m.hidden}
+    if len(m.kinds) > 1:
+        return found
+    attention, part = m.kinds[0][0].attention, m.kinds[0][0].feed_forward
+    if isinstance(attention, Attention):
+        found |= {"num_attention_heads": attention.heads, "num_query_groups": attention.kv_heads}
+    if isinstance(part, FeedForward):
+        found |= {"ffn_hidden_size": part.width, "num_experts": 0}
+    return found | ({"num_experts": part.count} if isinstance(part, Experts) else {})
 
 
 def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:

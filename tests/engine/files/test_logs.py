@@ -73,8 +73,9 @@ def test_what_torchtitan_prints_as_it_begins_is_its_setup() -> None:
     facts = joined(both).facts  # of the command's 8 devices the log's 16 are left
     assert facts.devices == 16
     assert (facts.micro_batch, facts.global_batch, facts.accumulate, facts.sequence, facts.steps) == (
-        4, 32, 2, 12288, 3000,
+        1, 32, 8, 12288, 3000,
     )  # fmt: skip
+    # The local batch of 4 is cut for the pipeline, into samples: that is its default.
     assert (facts.pipeline, facts.tensor, facts.context, facts.expert, facts.zero) == (2, 2, 1, 1, 3)
     assert (facts.model, facts.method, facts.checkpointing) == ("llama3-8b", "full", True)
     understood = words_of(both, {"gpu": "h100-sxm"})

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from ironlaw.cli.plan import run
+from ironlaw.core.errors import EngineError
 from ironlaw.files import read
+from ironlaw.files.exports import exports
 from ironlaw.files.logs import read as read_log
 from ironlaw.files.switches import UNCOUNTED, besides, waits
 from ironlaw.files.words import words_of
@@ -39,6 +41,14 @@ TITAN = (
     ("text", "name", "direction"),
     [
         (AXOLOTL + "lora_modules_to_save:\n  - embed_tokens\n", "lora_modules_to_save", "more"),
+        (AXOLOTL + "lora_modules_to_save: # new tokens\n\n  # two\n  - embed_tokens\n", "lora_modules_to_save", "more"),
+        (
+            '{"model_name_or_path": "meta-llama/Meta-Llama-3-8B", "stage": "sft", "finetuning_type": "lora", '
+            '"quantization_bit": 8}',
+            "load_in_8bit",
+            "less",
+        ),
+        (f"{MEGATRON} --num-layers-per-virtual-pipeline-stage 1", "num_layers_per_virtual_pipeline_stage", "more"),
         (AXOLOTL + "load_in_8bit: true\n", "load_in_8bit", "less"),
         (AXOLOTL + "tiled_mlp: true\n", "tiled_mlp", "less"),
         (AXOLOTL + "expert_parallel_size: 2\n", "expert_parallel_size", "less"),
@@ -125,8 +135,73 @@ def test_a_command_of_megatron_is_counted_as_megatron() -> None:
     )
     assert "framework" not in other.words
     assert any("Megatron-LM's are not known of gemma-2-9b's layers" in line for line in other.assumed)
-    assert any("The command's model has 4 layers of width 1,024" in line for line in other.assumed)
+    line = "The command's model has --num-layers 4, --hidden-size 1,024; gemma-2-9b, which is counted, has 42, 3,584."
+    assert line in other.assumed
     assert "Not understood of the command, and not counted: --foo_bar." in other.missing
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("", {"attention": None, "dropout": 0.1, "optimizer": "adamw"}),
+        (" --attention-backend unfused", {"attention": "standard"}),
+        (" --transformer-impl local", {"attention": "standard"}),
+        (" --transformer-impl local --use-flash-attn", {"attention": None}),
+        (" --attention-dropout 0.0", {"dropout": 0.1}),
+        (" --hidden-dropout 0.0", {"dropout": 0.0}),
+        (" --hidden-dropout 0.0 --attention-backend unfused", {"dropout": 0.1}),
+        (" --optimizer sgd", {"optimizer": "momentum"}),
+        (" --optimizer sgd --sgd-momentum 0", {"optimizer": "sgd"}),
+        (" --optimizer dist_muon", {"optimizer": "muon"}),
+    ],
+)
+def test_what_megatron_does_where_a_command_says_it_or_is_silent(options: str, words: dict[str, object]) -> None:
+    found = words_of([read(MEGATRON + options)], {"model": "llama3-8b", "gpu": "h100-sxm"})
+    assert {name: found.words.get(name) for name in words} == words
+
+
+def test_a_rate_of_dropout_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(EngineError, match="hidden-dropout"):
+        read(f"{MEGATRON} --hidden-dropout 2")
+
+
+def test_a_model_of_experts_is_held_against_one_without() -> None:
+    found = words_of([read(f"{MEGATRON} --num-layers 32 --num-experts 8")], {"model": "llama3-8b", "gpu": "h100-sxm"})
+    assert "The command's model has --num-experts 8; llama3-8b, which is counted, has 0." in found.assumed
+
+
+def test_what_a_plan_of_megatron_cannot_say_in_its_options_is_not_exported() -> None:
+    plain = {"model": "llama3-8b", "gpu": "h100-sxm", "framework": "megatron", "tp": 2, "pp": 2, "micro_batches": 8}
+    assert "torchrun" in exports(plain)
+    others = {
+        "schedule": "gpipe",
+        "interleave": 4,
+        "optimizer": "sgd",
+        "attention": "standard",
+        "precision": "fp8",
+        "loss": "chunked:8",
+        "offload": "optimizer",
+        "eval_batch": 2,
+    }
+    for word, value in others.items():
+        assert "torchrun" not in exports({**plain, word: value}), word
+
+
+@pytest.mark.parametrize(
+    ("line", "batch", "passes", "told"),
+    [
+        ("Using pipeline schedule 1F1B with 16 microbatches and 4 stages.", 1, 16, False),
+        ("Using pipeline schedule 1F1B with 4 microbatches and 4 stages.", 4, 4, False),
+        ("Using pipeline schedule GPipe with 16 microbatches and 4 stages.", 1, 16, True),
+        ("", 1, 16, False),
+    ],
+)
+def test_the_local_batch_of_a_pipeline_of_torchtitan_is_cut(line: str, batch: int, passes: int, *, told: bool) -> None:
+    text = TITAN.format(line).replace("['dp_shard'], [8]", "['pp', 'dp_shard'], [4, 2]")
+    text = text.replace("local batch size 1,", "local batch size 16,").replace("batch size 8,", "batch size 32,")
+    found = words_of([read(text)], {"gpu": "h100-sxm"})
+    assert (found.words["batch"], found.words["micro_batches"]) == (batch, passes)
+    assert (found.besides == "more") is told
 
 
 def test_ulysses_divides_no_states_among_fewer_devices() -> None:
