@@ -336,8 +336,9 @@ def words_of(state: live.State) -> dict[str, Any]:
         more.pop("offload", None)
         # DeepSpeed has its buffers also for what cards divide.
         left_out = (*left_out, *(("offload_sizes",) if words["zero"] < 2 else ()))
-    if int(at["tp"]) == 1:
-        more.pop("sequence_parallel", None)
+    for alone, word in (("tp", "sequence_parallel"), ("pp", "balanced")):
+        if int(at[alone]) == 1:
+            more.pop(word, None)
     if not at["chunked"]:
         left_out = (*left_out, "eval_logits")
     return words | {word: value for word, value in more.items() if not word.startswith(left_out)}

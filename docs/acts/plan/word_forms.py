@@ -48,7 +48,7 @@ MORE: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("cp", "ep", "node_size", "micro_batches", "quantization_block", "eval_batch"), _is_count),
     **dict.fromkeys(("lora_dropout", "dropout"), _is_rate),
     **dict.fromkeys(
-        ("dora", "double_quantization", "keep_logits", "eval_logits", "sequence_parallel"),
+        ("dora", "double_quantization", "keep_logits", "eval_logits", "sequence_parallel", "balanced"),
         lambda one: isinstance(one, bool),
     ),
     **dict.fromkeys(("adapter_format", "base_format"), get_args(Format).__contains__),

@@ -97,6 +97,10 @@ _OF_MEGATRON = re.compile(
 """Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 
 
+_DENIES = re.compile(r"no_(gradient_checkpointing|bf16|fp16|packing|use_peft)")
+"""Options by which a script's argument parser switches off what is on by default."""
+
+
 class _Asked(dict[str, Any]):
     """The options of a command, with the names of those that were looked up: they were understood."""
 
@@ -156,6 +160,10 @@ def options(text: str) -> dict[str, str]:
         if re.match(r"--?[A-Za-z]", word):
             name, equals, value = word.lstrip("-").partition("=")
             name = name.replace("-", "_")
+            if denied := _DENIES.fullmatch(name):
+                found[denied[1]] = "false"
+                name = ""
+                continue
             found[name] = value if equals else "true"
             name = "" if equals else name
         elif launched := re.fullmatch(r"(NPROC_PER_NODE|NNODES|GPUS_PER_NODE)=(\d+)", word):
@@ -306,6 +314,9 @@ def _megatron(given: dict[str, Any]) -> Facts:
     found["checkpointing"] = None if recompute is None else recompute == "full" and not _recomputes_partly(given)
     found["selective"] = True if recompute == "selective" else None
     found["framework"] = "megatron"
+    ends = ("account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split")
+    given_too = [name in given for name in ends]
+    found["balanced"] = True if all(given_too) else None
     found["sequence_parallel"] = True if "sequence_parallel" in given else None
     local = given.get("transformer_impl") == "local" and "use_flash_attn" not in given
     found["attention"] = "eager" if given.get("attention_backend", "local" if local else "") in _UNFUSED else None

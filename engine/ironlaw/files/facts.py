@@ -86,6 +86,7 @@ class Facts:
         copies: Such groups.
         hybrid: Whether every machine is one.
         sequence_parallel: Whether devices that share matrices divide norms and residuals too.
+        balanced: Whether embedding and head count as a block each where stages divide a model.
         framework: Whose operations run, where they are not PyTorch's.
         dropout: The rate of hidden states and of attention, where both have one.
         shape: Sizes of the model that a command says, by its options.
@@ -140,6 +141,7 @@ class Facts:
     copies: Count | None = None
     hybrid: bool | None = None
     sequence_parallel: bool | None = None
+    balanced: bool | None = None
     framework: Literal["megatron"] | None = None
     dropout: Ratio | None = None
     shape: tuple[tuple[str, int], ...] | None = None

@@ -173,7 +173,8 @@ def megatron(c: Setup) -> Settings | None:
         return None
     # What its own options cannot say, and of a plan that is counted with PyTorch's operations what stands beside them.
     own, formats = c.framework.by_hand, OF_MEGATRON if c.framework.by_hand else AS_MEGATRON
-    ways = replace(c.layout, data=1, tensor=1, pipeline=1, context=1, micro_batches=1, zero=0, sequence_parallel=False)
+    ways = replace(c.layout, data=1, tensor=1, pipeline=1, context=1, micro_batches=1, zero=0)
+    ways = replace(ways, sequence_parallel=False, balanced=False)
     runs, fused = c.framework.runtime != "none", c.framework.accumulation == "fused"
     elsewhere = c.loss.in_pieces or c.update.offload != "none" or c.update.in_backward or ways != Layout()
     elsewhere = elsewhere or c.evaluation is not None or runs or fused is not own
@@ -199,6 +200,8 @@ def megatron(c: Setup) -> Settings | None:
     switches = {
         compute: compute in ("bf16", "fp16"),
         "sequence-parallel": c.layout.sequence_parallel,
+        "account-for-embedding-in-pipeline-split": c.layout.balanced,
+        "account-for-loss-in-pipeline-split": c.layout.balanced,
         "use-distributed-optimizer": c.layout.zero == 1,
         "use-flash-attn": c.attention.kernel == "flash",
         "mock-data": True,

@@ -29,13 +29,32 @@ _OF_MEGATRON = (
     "recompute_num_layers", "optimizer_cpu_offload", "cpu_offloading_num_layers", "use_megatron_fsdp",
     "use_torch_fsdp2", "fp8_format", "num_layers_per_virtual_pipeline_stage",
 )  # fmt: skip
-UNCOUNTED = (*_FIRST, _OFFLOADED, SELECTIVE, *_LATER, *_OF_MEGATRON, FLOAT_8, BUDGET, SCHEDULE)
+_NEWER = ("fp8", "use_unsloth")
+_OF_MEGATRON_TOO = (
+    "num_virtual_stages_per_pipeline_rank", "use_custom_fsdp", "fp8_hybrid", "recompute_modules",
+    "use_precision_aware_optimizer",
+)  # fmt: skip
+UNCOUNTED = (
+    *_FIRST,
+    _OFFLOADED,
+    SELECTIVE,
+    *_LATER,
+    *_OF_MEGATRON,
+    FLOAT_8,
+    BUDGET,
+    SCHEDULE,
+    *_NEWER,
+    *_OF_MEGATRON_TOO,
+)
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
-_MORE, _BOTH = ("num_layers_per_virtual_pipeline_stage", SCHEDULE), ("fp8_format", FLOAT_8)
+_MORE, _BOTH = (
+    ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8),
+)
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
-_NAMED = (*_FIRST, *_LATER)
+_NAMED = (*_FIRST, *_LATER, *_NEWER)
 _SIZES = ("sequence_parallel_degree", "expert_parallel_size", SHARED)
 """Those that a single device has too, by which nothing is shared."""
 _OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~", "false", "False", "no", [], {})
@@ -57,7 +76,9 @@ def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
 
 def asked(given: Mapping[str, object]) -> tuple[str, ...]:
     """Those that the options of a command switch on."""
-    found = [name for name in (*_NAMED, *_OF_MEGATRON) if name in given and _is_on(name, given[name])]
+    found = [
+        name for name in (*_NAMED, *_OF_MEGATRON, *_OF_MEGATRON_TOO) if name in given and _is_on(name, given[name])
+    ]
     return (*found, *((HALF_BYTES,) if given.get("quantization_bit") == "8" else ()))
 
 

@@ -9,6 +9,7 @@ classes of the programs, read in November 2026.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Set
@@ -95,6 +96,10 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest["unprepared"] = dialect.kind in _LOADERS or None
     rest["referenced"] = False if _is_alone(document) else None
     read = {**rest, **plain, **generation(document, rest.get("stage"))}
+    # FSDP recomputes by a setting of its own, beside which Trainer refuses its own.
+    if rest.get("sharded_checkpointing"):
+        read["checkpointing"] = True
+    read.pop("sharded_checkpointing", None)
     named = {fact: value for fact, value in read.items() if value is not None}
     own = document.get("deepspeed")
     if own is True or (own and not isinstance(own, str | Mapping)):
@@ -115,7 +120,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
         silent=frozenset(silent.keys() & said),
         missing=(
             *divided.missing,
-            *_missing(document, name, facts),
+            *_missing(document, name, facts, dialect.kind),
             *(_idle(document) if dialect.kind == "LLaMA-Factory" else ()),
         ),
         called=_called(name) if facts.model else "",
@@ -127,7 +132,7 @@ def _key(document: Document, key: str, others: tuple[str, ...]) -> str:
     return next((one for one in (key, *others) if document.get(one) not in values.ABSENT), key)
 
 
-def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
+def _missing(document: Document, name: object, facts: Facts, kind: Kind) -> tuple[str, ...]:
     told = []
     if name is not None and facts.model is None:
         told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
@@ -136,7 +141,7 @@ def _missing(document: Document, name: object, facts: Facts) -> tuple[str, ...]:
     if values.switch("precompute_ref_log_probs", document.get("precompute_ref_log_probs")):
         told.append("precompute_ref_log_probs: the reference's pass before the training is not counted.")
     if file := _deepspeed_file(document):
-        known = _OWN_FILE.fullmatch(file)
+        known = _OWN_FILE.fullmatch(file) if kind in _NAMING else None
         own = "It names its program's own file for DeepSpeed, ZeRO {}, which is counted: add yours if it differs."
         told.append(own.format(known[1]) if known else f"It names a DeepSpeed file, {DIVIDES}")
     key = _key(document, EVALUATION[0], EVALUATION[1:])
@@ -170,7 +175,7 @@ def _evaluation(document: Document, kind: Kind) -> Found:
     kept = values.count("eval_accumulation_steps", document.get("eval_accumulation_steps"))
     if values.switch("prediction_loss_only", document.get("prediction_loss_only")):
         kept = None
-    whole = kind in _LOADERS and not document.get("cut_cross_entropy")
+    whole = kind in _LOADERS and not _cuts(document)
     return {"eval_batch": size, "eval_kept": kept, "eval_logits": whole or None}
 
 
@@ -219,6 +224,7 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
 
 _OWN_FILE = re.compile(r"(?:ds_z|zero)([0-3])(?:_\w{1,40})?\.json", re.ASCII)
 """Names of files for DeepSpeed that LLaMA-Factory (`examples/deepspeed`) and axolotl (`deepspeed_configs`) bring."""
+_NAMING = ("LLaMA-Factory", "axolotl")
 
 
 def _deepspeed_file(document: Document) -> str:
@@ -230,7 +236,7 @@ def _deepspeed_file(document: Document) -> str:
 def _named_file(document: Document, kind: str) -> Found:
     """Facts of such a file of a program's own, which give way to the file itself."""
     file = _deepspeed_file(document)
-    if kind not in ("LLaMA-Factory", "axolotl") or not (known := _OWN_FILE.fullmatch(file)):
+    if kind not in _NAMING or not (known := _OWN_FILE.fullmatch(file)):
         return {}
     stage = int(known[1])
     found: Found = {"runtime": "deepspeed", "zero": stage}
@@ -334,8 +340,19 @@ def _attention(value: object) -> Attention | None:
     return values.named("attention", value, names, tuple(name for name in names if "/" not in name))
 
 
+def _object(text: str) -> object:
+    """What a text says as JSON; the text itself where it says nothing."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _reentrant(document: Document) -> Found:
     """Which recomputation PyTorch runs, where the options of `gradient_checkpointing_kwargs` say it."""
+    said = document.get("gradient_checkpointing_kwargs")
+    if isinstance(said, str) and said.lstrip().startswith("{"):
+        document = {"gradient_checkpointing_kwargs": _object(said)}  # a command gives it as JSON
     asked = block(document, "gradient_checkpointing_kwargs").get("use_reentrant")
     return {"reentrant": values.switch("use_reentrant", asked)}
 
@@ -353,7 +370,17 @@ def _sharding(document: Document) -> dict[str, Any]:
     if not isinstance(named, list):
         raise EngineError("fsdp", options, "names such as full_shard and auto_wrap")
     strategy = next((str(one) for one in named if one not in ("offload", "auto_wrap")), "full_shard")
-    return fsdp(config, strategy, away="offload" in named)
+    found = fsdp(config, strategy, away="offload" in named)
+    found["sharded_checkpointing"] = found.pop("checkpointing")
+    return found
+
+
+def _cuts(document: Document) -> bool:
+    """Whether cut cross-entropy takes the loss: axolotl's plugin for it does unless told otherwise."""
+    said = values.switch("cut_cross_entropy", document.get("cut_cross_entropy"))
+    plugins = document.get("plugins")
+    brought = isinstance(plugins, list) and any("CutCrossEntropyPlugin" in str(one) for one in plugins)
+    return brought if said is None else said
 
 
 def _axolotl(document: Document) -> Found:
@@ -376,13 +403,15 @@ def _axolotl(document: Document) -> Found:
     if document.get("rl") not in values.ABSENT:
         names = dict.fromkeys(("dpo", "ipo", *_ALONE), "dpo") | {"kto": "kto", "grpo": "grpo"}
         found["stage"] = values.named("rl", str(document["rl"]).lower(), names)
+    elif values.switch("reward_model", document.get("reward_model")):
+        found["stage"] = "reward"
     recompute = document.get("gradient_checkpointing")
     if isinstance(recompute, str) and recompute not in ("true", "false"):
         # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.
         found["checkpointing"] = True
     found |= _reentrant(document)
-    fused = ("liger_fused_linear_cross_entropy", "cut_cross_entropy", "unsloth_cross_entropy_loss")
-    found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused)
+    fused = ("liger_fused_linear_cross_entropy", "unsloth_cross_entropy_loss")
+    found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused) or _cuts(document)
     return {**found, **_optimizer(document, "optimizer"), **_sharding(document)}
 
 

@@ -228,6 +228,9 @@ def joined(readings: Iterable[Reading]) -> Joined:
         "nvidia-smi": {"devices"} if counted > {"nvidia-smi"} else set(),
         "command": {"devices", "nodes"} if "log" in counted else set(),
     }
+    if any(one.kind == "accelerate" and one.facts.checkpointing for one in read):
+        # Of the two FSDP recomputes: Trainer refuses its own beside that.
+        lower |= {kind: {*lower.get(kind, ()), "checkpointing"} for kind in (*trainers.KINDS, "command")}
     if makes_optimizer(read):
         theirs = {"optimizer", "update"}
         lower |= {kind: {*lower.get(kind, ()), *theirs} for one in read if (kind := one.kind) != "DeepSpeed"}
@@ -509,6 +512,7 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
             assumed.append(f"A step has {each * accumulate:,} sequences, and a file says {facts.global_batch:,}.")
     found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
     found["sequence_parallel"] = facts.sequence_parallel if tensor > 1 else None
+    found["balanced"] = facts.balanced if pipeline > 1 else None
     if (facts.expert or 1) > 1:
         if (replicas or 1) * context % (facts.expert or 1):
             assumed.append(f"No file says which {facts.expert} devices share the experts: the answer is without it.")

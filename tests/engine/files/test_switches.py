@@ -61,6 +61,10 @@ TITAN = (
         (f"{MEGATRON} --optimizer-cpu-offload", "optimizer_cpu_offload", "less"),
         (f"{MEGATRON} --num-layers-per-virtual-pipeline-stage 2", "num_layers_per_virtual_pipeline_stage", "more"),
         (f"{MEGATRON} --fp8-format hybrid", "fp8_format", "both"),
+        (f"{MEGATRON} --num-virtual-stages-per-pipeline-rank 2", "num_virtual_stages_per_pipeline_rank", "more"),
+        (f"{MEGATRON} --use-custom-fsdp", "use_custom_fsdp", "less"),
+        (AXOLOTL + "fp8: true\n", "fp8", "both"),
+        (LLAMA_FACTORY.format("lora") + "use_unsloth: true\n", "use_unsloth", "less"),
         (TITAN.format("Float8 tensorwise scaled training active"), "float8", "both"),
         (TITAN.format("Applied memory_budget activation checkpointing to the model"), "memory budget", "less"),
         (
@@ -224,6 +228,58 @@ def test_a_log_of_torchtitan_says_that_it_compiles_and_offloads() -> None:
     assert plain is not None
     assert (plain.facts.compiled, read_facts.facts.compiled) == (None, True)
     assert (plain.facts.offload_parameters, away.facts.offload_parameters) == (None, True)
+
+
+FSDP = "fsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true, fsdp_activation_checkpointing: true}\n"
+SHARDED = "fsdp: full_shard auto_wrap\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "recomputed"),
+    [
+        (AXOLOTL.replace("gradient_checkpointing: true\n", "") + FSDP, True),
+        (AXOLOTL + FSDP.replace("checkpointing: true", "checkpointing: false"), True),
+        (LLAMA_FACTORY.format("full") + SHARDED + "disable_gradient_checkpointing: true\n", False),
+        (LLAMA_FACTORY.format("full") + SHARDED, True),
+        (f"{TRL} --no_gradient_checkpointing", False),
+        (f"{TRL} --gradient_checkpointing_kwargs '{{\"use_reentrant\": false}}'", True),
+    ],
+)
+def test_whoever_recomputes_says_so_in_its_own_words(text: str, *, recomputed: bool) -> None:
+    assert read(text).facts.checkpointing is recomputed
+
+
+def test_fsdp_recomputes_beside_a_script_that_must_not() -> None:
+    accelerate = (
+        "compute_environment: X\ndistributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\n"
+        "fsdp_config: {fsdp_activation_checkpointing: true}\n"
+    )
+    found = words_of([read(accelerate), read(f"{TRL} --gradient_checkpointing False")], {"gpu": "h100-sxm"})
+    assert found.words["checkpointing"] == "full"
+
+
+def test_a_file_for_deepspeed_of_a_program_that_brings_none_is_asked_for() -> None:
+    """LLaVA's `zero3.json` was told as counted, and was not."""
+    (line,) = (one for one in read(f"{TRL} --deepspeed ./scripts/zero3.json").missing if "DeepSpeed" in one)
+    assert line == "It names a DeepSpeed file, which says what is divided: add that file too."
+    (line,) = (one for one in read(AXOLOTL + "deepspeed: deepspeed_configs/zero3.json\n").missing if "DeepSpeed" in one)
+    assert "ZeRO 3, which is counted" in line
+
+
+def test_axolotl_s_plugin_for_the_loss_works_where_nobody_denies_it() -> None:
+    plugin = "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n"
+    told = [read(AXOLOTL + more).facts.fused_loss for more in ("", plugin, plugin + "cut_cross_entropy: false\n")]
+    assert told == [False, True, False]
+
+
+def test_axolotl_trains_reward_models_on_pairs() -> None:
+    assert read(AXOLOTL + "reward_model: true\n").facts.stage == "reward"
+
+
+def test_megatron_counts_the_ends_of_a_pipeline_as_layers_where_told() -> None:
+    ends = "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split"
+    text = f"{MEGATRON} --pipeline-model-parallel-size 2 {ends}"
+    assert words_of([read(text)], {"model": "llama3-8b", "gpu": "h100-sxm"}).words["balanced"]
 
 
 def test_muon_of_llama_factory_is_the_optimizer() -> None:
