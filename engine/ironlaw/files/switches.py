@@ -13,6 +13,7 @@ Besides = Literal["more", "less", "both"]
 SELECTIVE, FLOAT_8, BUDGET = "selective activation checkpointing", "float8", "memory budget"
 """As torchtitan's log names them."""
 SCHEDULE = "pipeline schedule"
+SHELL = "what the shell's variables hold"
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
 SHARED, HALF_BYTES = "sequence_parallel_size", "load_in_8bit"
@@ -45,13 +46,14 @@ UNCOUNTED = (
     SCHEDULE,
     *_NEWER,
     *_OF_MEGATRON_TOO,
+    SHELL,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
 _MORE, _BOTH = (
     ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)

@@ -62,6 +62,7 @@ TITAN = (
         (f"{MEGATRON} --num-layers-per-virtual-pipeline-stage 2", "num_layers_per_virtual_pipeline_stage", "more"),
         (f"{MEGATRON} --fp8-format hybrid", "fp8_format", "both"),
         (f"{MEGATRON} --num-virtual-stages-per-pipeline-rank 2", "num_virtual_stages_per_pipeline_rank", "more"),
+        (f"{MEGATRON} ${{TRAINING_ARGS[@]}}", "what the shell's variables hold", "both"),
         (f"{MEGATRON} --use-custom-fsdp", "use_custom_fsdp", "less"),
         (AXOLOTL + "fp8: true\n", "fp8", "both"),
         (LLAMA_FACTORY.format("lora") + "use_unsloth: true\n", "use_unsloth", "less"),
