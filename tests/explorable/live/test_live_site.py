@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
 import json
@@ -317,11 +316,8 @@ def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(built: Site) -> 
     files[Path(manifest["lockFileURL"]).name] = (base / manifest["lockFileURL"]).stat().st_size
     start, rest = (base / manifest["library"][part] for part in ("start", "rest"))
     files[start.name] = start.stat().st_size
-    for said_of_it in manifest["wheels"]:
-        listed = lock["packages"][said_of_it["name"]]
-        wheel = (base / manifest["lockFileURL"]).parent / listed["file_name"]
-        assert wheel == base / said_of_it["url"]
-        assert base64.b64decode(said_of_it["integrity"].removeprefix("sha256-")).hex() == listed["sha256"]
+    for name in manifest["packages"]:
+        wheel = (base / manifest["lockFileURL"]).parent / lock["packages"][name]["file_name"]
         files[wheel.name] = wheel.stat().st_size
     assert manifest["sizes"] == files
     assert {(base / first).stat().st_size for first in manifest["first"]} < set(files.values())

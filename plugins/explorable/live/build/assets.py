@@ -118,7 +118,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         ReleaseFacts(
             version=book.version,
             build=build,
-            packages=[wheel["name"] for wheel in runtime["wheels"]],
+            packages=runtime["packages"],
             later=runtime["later"]["modules"] if runtime["later"] else [],
             started=[f"{BASE}/{entry_uri if name == ENTRY else name}" for name in _started(dist)],
             folders=sorted({urljoin(url, ".") for needs in runtime["elsewhere"].values() for url in needs["urls"]}),
@@ -163,9 +163,7 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
         "lockFileURL": lock_uri,
         "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
         "later": {"archive": later_uri, "modules": sorted(current().later)} if later else None,
-        "wheels": [
-            {"name": wheel.name, "url": f"wheels/{wheel.path}", "integrity": wheel.integrity} for wheel in wheels
-        ],
+        "packages": [wheel.name for wheel in wheels],
         # The largest first: it is compiled while the others arrive.
         "first": [
             f"{core}/{WASM}",

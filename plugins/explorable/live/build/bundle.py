@@ -7,7 +7,6 @@ browser.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
@@ -48,11 +47,6 @@ class Wheel:
     def sha256(self) -> str:
         """The hash under which the lock file lists it."""
         return hashlib.sha256(self.data).hexdigest()
-
-    @property
-    def integrity(self) -> str:
-        """The same as browsers take it."""
-        return f"sha256-{base64.b64encode(hashlib.sha256(self.data).digest()).decode()}"
 
     @property
     def version(self) -> str:

@@ -58,7 +58,7 @@ export const release: Release = {
     lockFileURL: "lock.json",
     library: { start: "start.zip", rest: "rest.zip" },
     later: null,
-    wheels: [],
+    packages: [],
     first: [],
     sizes: {},
     elsewhere: {},

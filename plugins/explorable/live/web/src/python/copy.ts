@@ -22,8 +22,7 @@ export interface Copyable extends Pyodide {
 
 /** What of `loadPyodide`'s options differs from start to start. */
 export interface Options {
-  /** Whether the book's packages are put in; a copy of memory has them. */
-  fresh: boolean;
+  packages: string[];
   fsInit?: (fs: Copyable["FS"], info: { sitePackages: string }) => Promise<void>;
   _makeSnapshot?: true;
   _loadSnapshot?: Uint8Array;
@@ -48,9 +47,9 @@ const MODULES = ["acts", "snippets", "library"].map((name) => `explorable.live.r
 const { CompressionStream, DecompressionStream } = globalThis;
 
 /** Makes one with these acts, without those that need what is fetched later. Throws where the book's packages cannot be copied. */
-export async function makeCopy(load: Load, acts: LoadedActs, readText: (url: string) => Promise<string>): Promise<ArrayBuffer> {
+export async function makeCopy(load: Load, packages: string[], acts: LoadedActs, readText: (url: string) => Promise<string>): Promise<ArrayBuffer> {
   let folder = "";
-  const pyodide = await load({ fresh: true, _makeSnapshot: true, fsInit: (_, { sitePackages }) => Promise.resolve(void (folder = sitePackages)) });
+  const pyodide = await load({ packages, _makeSnapshot: true, fsInit: (_, { sitePackages }) => Promise.resolve(void (folder = sitePackages)) });
   const files = filesIn(pyodide.FS, folder);
   if (files.some(([path]) => path.endsWith(".so"))) throw new Error("a package with a compiled part cannot be copied");
   const modules = MODULES.map((name) => pyodide.pyimport(name) as { destroy(): void });
@@ -76,7 +75,7 @@ export async function makeCopy(load: Load, acts: LoadedActs, readText: (url: str
 /** Starts Python from a copy, and says which acts are loaded in it. */
 export async function loadCopy(load: Load, bytes: ArrayBuffer): Promise<[Copyable, LoadedActs]> {
   const { acts, packages, files, memory } = await unpacked(bytes);
-  const pyodide = await load({ fresh: false, _loadSnapshot: memory, fsInit: (fs) => putBack(fs, files) });
+  const pyodide = await load({ packages: [], _loadSnapshot: memory, fsInit: (fs) => putBack(fs, files) });
   Object.assign(pyodide.loadedPackages, packages);
   // Or every start would give the same random numbers.
   pyodide.runPython("__import__('random').seed()");
@@ -91,7 +90,7 @@ function filesIn(fs: Copyable["FS"], folder: string): Copy["files"] {
     .flatMap((path) => (fs.isDir(fs.stat(path).mode) ? filesIn(fs, path) : [[path, fs.readFile(path)] as [string, Uint8Array]]));
 }
 
-export function putBack(fs: Copyable["FS"], files: Copy["files"]): Promise<void> {
+function putBack(fs: Copyable["FS"], files: Copy["files"]): Promise<void> {
   for (const [path, data] of files) {
     fs.mkdirTree(path.slice(0, path.lastIndexOf("/")));
     fs.writeFile(path, data);

@@ -2,7 +2,6 @@
 
 import type { LoadedActs } from "./copy";
 import type { Decisions, Gap, Value } from "../ledger/types";
-import type { StartWheel } from "./wheels";
 
 export type { Gap, Value } from "../ledger/types";
 export type Row = Record<string, Value | null>;
@@ -203,8 +202,8 @@ export interface RuntimeManifest {
   library: { start: string; rest: string };
   /** Modules that are fetched when one of them is first imported; null for a book without any. */
   later: { archive: string; modules: string[] } | null;
-  /** What every start has: the engine and the live runtime. */
-  wheels: StartWheel[];
+  /** Names in the lock file to load at start: the engine and the live runtime. */
+  packages: string[];
   /** What a start fetches besides Pyodide's modules, in the order of need. */
   first: string[];
   /** File name -> bytes of what a cold start fetches. */

@@ -1,11 +1,10 @@
 // Starts Python inside the worker: Pyodide from the site's own files, with every download watched.
-import { loadCopy, makeCopy, putBack, type Copyable, type Load, type LoadedActs, type Options } from "./copy";
+import { loadCopy, makeCopy, type Copyable, type Load, type LoadedActs, type Options } from "./copy";
 import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./downloads";
 import type { Gate } from "./gate";
 import type { Release } from "./protocol";
 import { failure, Python, type Acts } from "./python";
 import { Snippets, tell, type Send, type SnippetModule } from "./snippets";
-import { filesOf } from "./wheels";
 
 /** The Python module `explorable.live.runtime.library`. */
 interface Library {
@@ -14,7 +13,7 @@ interface Library {
 }
 
 interface PyodideModule {
-  loadPyodide(options: Omit<Options, "fresh"> & { indexURL: string; lockFileURL: string; stdLibURL: string; createPyodideModule: CreateModule }): Promise<Copyable>;
+  loadPyodide(options: Options & { indexURL: string; lockFileURL: string; stdLibURL: string; createPyodideModule: CreateModule }): Promise<Copyable>;
 }
 
 /** What makes Pyodide's module, from `pyodide.asm.mjs`. Of its settings, what tells that its program breaks down. */
@@ -26,8 +25,6 @@ const TELL_MS = 100;
 const ARCHIVE_LIMIT_MS = 120_000;
 
 const HTTP_OK = 200;
-/** Where Pyodide says a package comes from that its lock file lists: so it is not loaded again. */
-const FROM_THE_LOCK_FILE = "default channel";
 /** Taken before the worker gives it up. */
 const { XMLHttpRequest } = globalThis;
 /** Where Python keeps what is fetched on demand: the rest of its library, and what the book's library keeps for later. */
@@ -45,7 +42,7 @@ export async function startPython(release: Release, base: string, copy: ArrayBuf
   const rest = at(runtime.library.rest);
   const later = runtime.later && { modules: runtime.later.modules, archive: at(runtime.later.archive) };
   const { load, started } = loader(release, base, send);
-  const [pyodide, loaded] = copy ? await loadCopy(load, copy) : [await load({ fresh: true }), []];
+  const [pyodide, loaded] = copy ? await loadCopy(load, copy) : [await load({ packages: runtime.packages }), []];
   started();
   const acts = pyodide.pyimport("explorable.live.runtime.acts") as Acts;
   const snippets = pyodide.pyimport("explorable.live.runtime.snippets") as SnippetModule;
@@ -59,7 +56,7 @@ export async function startPython(release: Release, base: string, copy: ArrayBuf
 /** A copy of Python as a start leaves it, with acts loaded. The worker that makes it serves for nothing else. */
 export function copyPython(release: Release, base: string, acts: LoadedActs): Promise<ArrayBuffer> {
   const { load } = loader(release, base, () => undefined);
-  return makeCopy(load, acts, readText);
+  return makeCopy(load, release.runtime.packages, acts, readText);
 }
 
 /** What loads Pyodide, with every download watched until it has `started`. Called once in a worker. */
@@ -113,35 +110,19 @@ function loader({ runtime, patience }: Release, base: string, send: Send): { loa
     moved();
     return loaded;
   };
-  /** The files of the book's packages, unpacked while Pyodide arrives. What fails is told as the start's failure. */
-  const unpacked = async (): Promise<[string, Uint8Array][]> => {
-    const wheels = runtime.wheels.map(async ({ url, integrity }) => {
-      const response = await globalThis.fetch(at(url), { integrity });
-      if (!response.ok) throw new DownloadError(`${fileName(url)} could not be downloaded (HTTP ${response.status})`);
-      return filesOf(await response.arrayBuffer());
-    });
-    return (await Promise.all(wheels)).flat();
-  };
-  const load = async ({ fresh, fsInit, ...options }: Options): Promise<Copyable> => {
+  const load = async (options: Options): Promise<Copyable> => {
     // With a copy no wheels come.
-    if (!fresh) for (const name of Object.keys(runtime.sizes)) if (name.endsWith(".whl")) progress.finish(name);
-    const files = (fresh ? unpacked() : Promise.resolve([])).catch((error: unknown) => (fail(error), []));
+    if (!options.packages.length) for (const name of Object.keys(runtime.sizes)) if (name.endsWith(".whl")) progress.finish(name);
     const modules = Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")]);
     const [{ loadPyodide }, { default: create }] = (await modules) as [PyodideModule, { default: CreateModule }];
-    const pyodide = await loadPyodide({
+    return loadPyodide({
       indexURL: at(runtime.indexURL),
       lockFileURL: at(runtime.lockFileURL),
       stdLibURL: at(runtime.library.start),
       // A start's failure is its caller's to tell. Later nobody else hears of it: what broke in a task has no answer.
       createPyodideModule: tellingFatal(create, (error) => (started ? send(failure(error)) : fail(error))),
-      fsInit: async (fs, info) => {
-        await fsInit?.(fs, info);
-        await putBack(fs, (await files).map(([path, data]) => [`${info.sitePackages}/${path}`, data]));
-      },
       ...options,
     });
-    if (fresh) for (const { name } of runtime.wheels) pyodide.loadedPackages[name] = FROM_THE_LOCK_FILE;
-    return pyodide;
   };
   return { load: (options) => Promise.race([load(options), failed]), started: () => void (started = true) };
 }
