@@ -6,10 +6,12 @@ All that they show is computed here. The extension `explorable.prepared` then gi
 
 from __future__ import annotations
 
+import os
 import posixpath
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from markdown import Markdown
@@ -76,8 +78,16 @@ def prepare(config: Configuration) -> int:
         unpublished=[build.acts().acts_dir] if "live" in build.parts else [],
     )
     manifest = replace(build.manifest(_facts(config, pages), [*made.modules, *made.scripts]), prepared=made)
-    write_atomically(config.root / FILE, manifest.text().encode())
+    _write_later(config.root / FILE, manifest.text().encode())
     return len(converted)
+
+
+def _write_later(file: Path, content: bytes) -> None:
+    """Write a file, and date it in a later second than it was: Zensical compares the seconds of what it watches."""
+    before = int(file.stat().st_mtime) if file.is_file() else 0
+    write_atomically(file, content)
+    if (seconds := before + 1) > file.stat().st_mtime:
+        os.utime(file, (seconds, seconds))
 
 
 def _pages(config: Configuration, build: Build) -> dict[str, Page]:

@@ -117,6 +117,16 @@ def test_a_page_that_zensical_kept_from_an_earlier_state_is_told(
     assert "forty-four" in (book / "site/index.html").read_text("utf-8")
 
 
+def test_what_is_prepared_again_is_dated_in_a_later_second(book: Path) -> None:
+    """Zensical compares seconds: on a quick machine it kept a page from before an edit."""
+    dates = []
+    for text in ("one", "two", "three"):
+        (book / "docs/data.txt").write_text(text)
+        assert main(["prepare"]) == 0
+        dates.append(int((book / ".cache/explorable/manifest.json").stat().st_mtime))
+    assert dates[0] < dates[1] < dates[2]
+
+
 def test_a_fault_of_a_page_is_told_with_its_line(book: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (book / "docs/index.md").write_text(PAGE + '\n```live name="wrong"\n1 / 0\n```\n')
     assert main(["prepare"]) == 1
