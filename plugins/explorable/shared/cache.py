@@ -34,12 +34,19 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 def files_in(path: Path) -> list[Path]:
-    """A file, or all files of a folder in order, byte code left out; none where nothing is there."""
+    """A file, or all files of a folder in order; none where nothing is there.
+
+    Byte code is left out, and what is hidden by a point: a lock beside measured records, and their parts, are none.
+    """
     if not path.is_dir():
         return [path] if path.is_file() else []
     walk = os.walk(path)
     found = (
-        Path(folder, name) for folder, _, names in walk if "__pycache__" not in Path(folder).parts for name in names
+        Path(folder, name)
+        for folder, _, names in walk
+        if not any(part == "__pycache__" or part[:1] == "." for part in Path(folder).relative_to(path).parts)
+        for name in names
+        if name[:1] != "."
     )
     return sorted(file for file in found if file.is_file())
 

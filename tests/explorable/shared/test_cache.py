@@ -58,6 +58,20 @@ def test_a_fingerprint_changes_with_a_source_and_not_with_byte_code(tmp_path: Pa
     assert fingerprint([tmp_path]) != before
 
 
+def test_what_a_run_leaves_beside_records_while_it_lasts_changes_no_fingerprint(tmp_path: Path) -> None:
+    """A lock that came with the first run of a clone made a server build every page again."""
+    folder = tmp_path / ".book/results"
+    (folder / "smoke").mkdir(parents=True)
+    (folder / "smoke/one.json").write_text("{}")
+    before = fingerprint([folder])
+    (folder / ".lock").touch()
+    (folder / ".parts/smoke").mkdir(parents=True)
+    (folder / ".parts/smoke/one.partial").write_text("{}")
+    assert fingerprint([folder]) == before
+    (folder / "smoke/two.json").write_text("{}")
+    assert fingerprint([folder]) != before
+
+
 def test_a_file_is_made_once(tmp_path: Path) -> None:
     made: list[int] = []
 
