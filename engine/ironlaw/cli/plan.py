@@ -72,15 +72,12 @@ def _export(understood: Understood, kind: str) -> str:
 
 def _text(name: str) -> str:
     try:
-        if name == "-":
-            if sys.stdin is None:
-                raise UsageError("'-' reads the input, and it is closed; give a file")
-            raw = sys.stdin.buffer.read(LARGEST)
-            return raw.decode(json.detect_encoding(raw), "replace")
+        if name == "-" and sys.stdin is None:
+            raise UsageError("'-' reads the input, and it is closed; give a file")
         if name.endswith(".safetensors"):
             require_regular(name)
             return header_text(name)
-        raw = ending(name)
+        raw = sys.stdin.buffer.read(LARGEST) if name == "-" else ending(name)
         return raw.decode(json.detect_encoding(raw), "replace")
     # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
     except (OSError, ValueError) as error:

@@ -28,7 +28,7 @@ from ironlaw.files import (
     switches,
     trainers,
     values,
-)  # fmt: skip
+)
 from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints

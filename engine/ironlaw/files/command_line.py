@@ -323,7 +323,7 @@ def _megatron(given: dict[str, Any]) -> Facts:
     hidden, inside = (_rate(name, given) for name in ("hidden_dropout", "attention_dropout"))
     # Fused attention keeps no mask of its scores.
     found["dropout"] = max(hidden, inside) if found["attention"] else hidden
-    sizes = ((name, values.count(name.replace("_", "-"), given.get(name))) for name in SIZES)
+    sizes = ((name, values.count(name.replace("_", "-"), given.get(name))) for name in _SIZES)
     found["shape"] = tuple((name, size) for name, size in sizes if size) or None
     found["optimizer"] = values.named("optimizer", given.get("optimizer", "adam"), _MEGATRON_OPTIMIZERS)
     if found["optimizer"] == "momentum" and not values.amount("sgd-momentum", given.get("sgd_momentum", "0.9")):
@@ -333,7 +333,7 @@ def _megatron(given: dict[str, Any]) -> Facts:
 
 _UNFUSED = ("unfused", "local")
 _MEGATRON_OPTIMIZERS = {"adam": "adamw", "sgd": "momentum", "muon": "muon", "dist_muon": "muon"}
-SIZES = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_experts")
+_SIZES = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_experts")
 """Options that say a model's sizes, which are held against the model that is counted."""
 
 

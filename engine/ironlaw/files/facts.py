@@ -151,6 +151,11 @@ class Facts:
     eval_kept: Count | None = None
     eval_logits: bool | None = None
 
+    @property
+    def together(self) -> Count:
+        """Devices that hold one replica together, as far as it is said."""
+        return (self.tensor or 1) * (self.pipeline or 1) * (self.context or 1)
+
     def said(self) -> dict[str, object]:
         """The facts that are said, by name."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -95,11 +95,12 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
     rest["unprepared"] = dialect.kind in _LOADERS or None
     rest["referenced"] = False if _is_alone(document) else None
-    read = {**rest, **plain, **generation(document, rest.get("stage"))}
-    # FSDP recomputes by a setting of its own, beside which Trainer refuses its own.
-    if rest.get("sharded_checkpointing"):
+    sharding = _sharding(document)
+    recomputed = sharding.pop("checkpointing", None)
+    read = {**rest, **sharding, **plain, **generation(document, rest.get("stage"))}
+    if recomputed:
+        # FSDP recomputes by a setting of its own, beside which Trainer refuses its own.
         read["checkpointing"] = True
-    read.pop("sharded_checkpointing", None)
     named = {fact: value for fact, value in read.items() if value is not None}
     own = document.get("deepspeed")
     if own is True or (own and not isinstance(own, str | Mapping)):
@@ -370,9 +371,7 @@ def _sharding(document: Document) -> dict[str, Any]:
     if not isinstance(named, list):
         raise EngineError("fsdp", options, "names such as full_shard and auto_wrap")
     strategy = next((str(one) for one in named if one not in ("offload", "auto_wrap")), "full_shard")
-    found = fsdp(config, strategy, away="offload" in named)
-    found["sharded_checkpointing"] = found.pop("checkpointing")
-    return found
+    return fsdp(config, strategy, away="offload" in named)
 
 
 def _cuts(document: Document) -> bool:
@@ -412,7 +411,7 @@ def _axolotl(document: Document) -> Found:
     found |= _reentrant(document)
     fused = ("liger_fused_linear_cross_entropy", "unsloth_cross_entropy_loss")
     found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused) or _cuts(document)
-    return {**found, **_optimizer(document, "optimizer"), **_sharding(document)}
+    return {**found, **_optimizer(document, "optimizer")}
 
 
 def _axolotl_silent(document: Document, named: Found) -> Found:
@@ -458,7 +457,7 @@ def _llama_factory(document: Document) -> Found:
     found["attention"] = _attention(document.get("flash_attn", "auto"))
     found["fused_loss"] = bool(values.switch("enable_liger_kernel", document.get("enable_liger_kernel")))
     own = {"optimizer": "muon", "update": None} if values.switch("use_muon", document.get("use_muon")) else {}
-    return {**found, **_optimizer(document, "optim"), **own, **_sharding(document)}
+    return {**found, **_optimizer(document, "optim"), **own}
 
 
 def _llama_factory_silent(document: Document, named: Found) -> Found:
@@ -499,7 +498,7 @@ def _of_a_script(document: Document) -> Found:
     if any(values.switch(key, document.get(key)) for key in ("use_flash_attn", "use_flash_attention_2")):
         found["attention"] = "flash"
     found["stage"] = next((stage for stage, marks in _STAGES.items() if marks & document.keys()), None)
-    return {**found, **_reentrant(document), **_optimizer(document, "optim"), **_sharding(document)}
+    return {**found, **_reentrant(document), **_optimizer(document, "optim")}
 
 
 _SHORT: Mapping[str, Format] = {"bf16": "bf16", "fp16": "fp16", "half": "fp16", "fp32": "fp32", "float": "fp32"}

@@ -239,8 +239,7 @@ def joined(readings: Iterable[Reading]) -> Joined:
     facts = reduce(Facts.completed, (reading.facts for reading in read), said)
     if facts.devices is None and said.micro_batch and said.accumulate and said.global_batch:
         replicas, rest = divmod(said.global_batch, said.micro_batch * said.accumulate)
-        together = (facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1)
-        facts = replace(facts, devices=None if rest or not replicas else replicas * together)
+        facts = replace(facts, devices=None if rest or not replicas else replicas * facts.together)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
     if facts.runtime == "fsdp" and said.weights is None and facts.method in (None, "full", "freeze"):
@@ -257,8 +256,7 @@ def _one_group(facts: Facts) -> tuple[Facts, Count]:
     Raises:
         EngineError: So many devices are not whole groups.
     """
-    together = (facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1)
-    shard, copies, devices = facts.shard, facts.copies or 1, facts.devices
+    together, shard, copies, devices = facts.together, facts.shard, facts.copies or 1, facts.devices
     if shard == 1 and copies > 1:
         return replace(facts, zero=0), 1
     if not facts.zero or facts.runtime != "fsdp":
@@ -304,7 +302,7 @@ def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[
     """
     several = facts.runtime == "fsdp" and (facts.hybrid or (facts.shard or 1) > 1 or (facts.copies or 1) > 1)
     size = facts.devices or given.get("node_size") or NODE
-    most = facts.shard or size // ((facts.tensor or 1) * (facts.pipeline or 1) * (facts.context or 1))
+    most = facts.shard or size // facts.together
     if several and facts.zero and given.get("dp", 1) > most:
         raise EngineError("dp", given["dp"], f"at most {most}", because=f"{_ONE_GROUP}, and this is more")
     if several and facts.zero and facts.devices is None and not given.get("dp"):
