@@ -107,7 +107,8 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     for place, (name, usual) in _OF_OFFLOADING.items():
         if block(zero, place).get(name, usual) != usual:
             asked.append(f"{place}.{name}")
-    asked += [f"{half}.{key}" for half in _HALVES for key in _half(document, half) if key in _KEPT_IN_HALVES]
+    halves = ((half, _half(document, half)) for half in _HALVES)
+    asked += [f"{half}.{key}" for half, said in halves for key in _KEPT_IN_HALVES if said.get(key) is True]
     if (values.count("autotp_size", block(document, "tensor_parallel").get("autotp_size")) or 1) > 1:
         asked.append("tensor_parallel.autotp_size")
     if (values.count("stages", block(document, "pipeline").get("stages")) or 1) > 1:

@@ -181,7 +181,7 @@ def _titan(text: str) -> Reading:
     if (found.get("pipeline") or 1) > 1 and (local := found.get("micro_batch")):
         # The local batch is cut into micro-batches, of one sample each unless told otherwise.
         schedule = _TITAN_SCHEDULE.search(text)
-        each = max(local // int(schedule[2]), 1) if schedule else 1
+        each = max(local // max(int(schedule[2]), 1), 1) if schedule else 1
         found |= {"micro_batch": each, "accumulate": local // each * (found.get("accumulate") or 1)}
         strange = schedule is not None and schedule[1] != "1F1B"
     if "Compiling each TransformerBlock with torch.compile" in text:

@@ -197,6 +197,7 @@ def test_what_a_plan_of_megatron_cannot_say_in_its_options_is_not_exported() -> 
     [
         ("Using pipeline schedule 1F1B with 16 microbatches and 4 stages.", 1, 16, False),
         ("Using pipeline schedule 1F1B with 4 microbatches and 4 stages.", 4, 4, False),
+        ("Using pipeline schedule 1F1B with 0 microbatches and 4 stages.", 16, 1, False),
         ("Using pipeline schedule GPipe with 16 microbatches and 4 stages.", 1, 16, True),
         ("", 1, 16, False),
     ],

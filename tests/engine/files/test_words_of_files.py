@@ -199,6 +199,8 @@ def test_what_deepspeed_keeps_otherwise_is_told() -> None:
     more = {"bf16": {"enabled": True, "bf16_optimizer_states": True}, "tensor_parallel": {"autotp_size": 4}}
     (line,) = read(json.dumps({**json.loads(ZERO), **more})).missing
     assert "bf16.bf16_optimizer_states, tensor_parallel.autotp_size" in line
+    plain = {"bf16": {"enabled": True, "bf16_optimizer_states": False}}
+    assert read(json.dumps({**json.loads(ZERO), **plain})).missing == ()
 
 
 def test_a_file_of_torchtune_is_no_file_of_another_program() -> None:
