@@ -12,7 +12,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
 WEB := plugins/explorable/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
-LIBRARY := plugins/explorable/live/library/dist/python_start.zip
+LIBRARY := plugins/explorable/live/library/dist/python_start.zip.gz
 
 # The matrices are small: with several threads, which wait for each other, NumPy takes many times as long as with one.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -48,7 +48,7 @@ $(BUNDLE): $(WEB_SOURCES) node_modules/.stamp
 	@npm run --silent build
 	@touch $@
 
-$(LIBRARY): plugins/explorable/live/library/split.mjs plugins/explorable/live/library/split.py node_modules/.stamp
+$(LIBRARY): plugins/explorable/live/library/split.mjs plugins/explorable/live/library/bytecode.py node_modules/.stamp
 	@echo "==> Compiling what a start needs of Python's standard library"
 	@npm run --silent build:library
 	@touch $@

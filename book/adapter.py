@@ -60,6 +60,8 @@ BOOK = Book(
     release=ironlaw.__version__,
     # Reading files and the command line: few pages ask for them. YAML is read by PyYAML, without its part in C.
     later={"ironlaw.cli": ENGINE / "cli", "ironlaw.files": ENGINE / "files", "yaml": Path(yaml.__file__).parent},
+    # What Act 1 imports, and with it nearly every page that asks the engine.
+    compiled=("ironlaw.training_memory", "ironlaw.optimizer", "ironlaw.accelerator", "ironlaw.training.dynamics"),
     vocabulary="ironlaw.vocabulary",
     units=UNITS,
     ledger=HERE / "ledger.json",

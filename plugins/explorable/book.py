@@ -187,6 +187,8 @@ class Book:
         release: The version of the library; by default that of the distribution with its name.
         later: Module -> its folder: packages of the library, and others of pure Python, that a page fetches when one of
             them is first imported. A start leaves them out.
+        compiled: Modules of the library, or names in them, that acts and most snippets import: these and what they
+            import travel as byte code, and a start is faster. The build needs Node.js then.
         vocabulary: The module whose public names inline numbers may use; by default the package itself.
         ledger: A JSON file with the ledger's own fields: `{"title", "chapter", "properties": {name: JSON Schema}}`.
         ledger_address: Where the site publishes the schema of its readers' ledgers.
@@ -219,6 +221,7 @@ class Book:
     library: Path | None = None
     release: str = ""
     later: Mapping[str, Path] = field(default_factory=dict)
+    compiled: Sequence[str] = ()
     vocabulary: str = ""
     ledger: Path | None = None
     ledger_address: str = ""
@@ -339,9 +342,17 @@ def from_plain(text: str) -> Book:
     told: _Plain = typed.read(_Plain, text)
     later = {name: Path(folder) for name, folder in told.later.items()}
     library, ledger = (Path(path) if path else None for path in (told.library, told.ledger))
-    styles = tuple(map(Path, told.styles))
-    book = Book(told.id, library, told.release, later, told.vocabulary, ledger, colors=told.colors, styles=styles)
-    return replace(book, units=Units(told.units))
+    return Book(
+        id=told.id,
+        library=library,
+        release=told.release,
+        later=later,
+        vocabulary=told.vocabulary,
+        ledger=ledger,
+        colors=told.colors,
+        styles=tuple(map(Path, told.styles)),
+        units=Units(told.units),
+    )
 
 
 def library_folder(name: str, root: Path) -> Path:

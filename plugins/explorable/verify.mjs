@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 
 /** @typedef {{page: string, name: string, source: string, files: {name: string, path: string}[]}} Snippet */
 /** @typedef {{name: string, code: string, tests: string, hidden: string}} Solution */
-/** @type {{site: string, pyodide: string, library: string, release: {files: string[], packages: string[], later: string[]}, snippets: Snippet[], solutions: Solution[]}} */
+/** @type {{site: string, pyodide: string, library: string, wheels: string, release: {files: string[], packages: string[], later: string[]}, snippets: Snippet[], solutions: Solution[]}} */
 const job = JSON.parse(readFileSync(argv[2] ?? "", "utf8"));
 const { files, packages, later } = job.release;
 /** How a line begins that is an answer; programs may print others. */
@@ -49,7 +49,7 @@ const locked = JSON.parse(readFileSync(lockFileURL, "utf8"));
 const foreign = new Set(Object.values(locked.packages).flatMap(({ file_name, imports }) => (file_name.includes("://") ? imports : [])));
 
 // Python as the page starts it: with the wheels that the site ships.
-const pyodide = await loadPyodide({ lockFileURL, packageBaseUrl: join(lockFileURL, ".."), stdLibURL: job.library, packages, stdin: () => null, stdout: () => undefined });
+const pyodide = await loadPyodide({ lockFileURL, packageBaseUrl: job.wheels, stdLibURL: job.library, packages, stdin: () => null, stdout: () => undefined });
 const archive = files.find((file) => file.endsWith("/later.zip"));
 if (archive) {
   pyodide.unpackArchive(new Uint8Array(readFileSync(resolve(job.site, archive))), "zip", { extractDir: "/later" });

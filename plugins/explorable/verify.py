@@ -9,6 +9,7 @@ for one's own site.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -23,7 +24,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from explorable.live.build import frame
-from explorable.live.build.assets import BASE, LIBRARY, PYODIDE, REST, START
+from explorable.live.build.archives import unpacked, whole_library
+from explorable.live.build.assets import BASE, LIBRARY, PYODIDE
+from explorable.live.build.bundle import PACKED
 from explorable.live.options import LiveOptions
 from explorable.node import Node, NodeError
 from explorable.shared import typed
@@ -39,7 +42,7 @@ _BEGIN, _END = re.compile(r"<live-snippet\b"), "</live-snippet>"
 _SLOTS = ("output", "result", "error")
 _SOLUTION = re.compile(r"(?P<name>.+)-solution-[0-9a-f]+\.json")
 _LOCK = re.compile(r".*/pyodide-lock-\w+\.json")
-_ARCHIVES = (".whl", ".zip")
+_ARCHIVES = (".whl", ".zip", PACKED)
 _MOST_CHARACTERS = 200
 
 
@@ -107,8 +110,9 @@ def verify(site: Path, time_limit_s: float = LiveOptions.time_limit_s) -> int:
         said = in_a_line(error) or error
         raise UnbuildableError(f"explorable: {site} is not as the build wrote it: {said}; build it again") from None
     with tempfile.TemporaryDirectory() as folder:
-        library = _whole_library(Path(folder))
-        paths = {"site": str(site.resolve()), "pyodide": str(PYODIDE), "library": str(library)}
+        library = whole_library(LIBRARY, Path(folder))
+        wheels = _wheels(site, release, Path(folder, "wheels"))
+        paths = {"site": str(site.resolve()), "pyodide": str(PYODIDE), "library": str(library), "wheels": str(wheels)}
         job = {**paths, "release": asdict(release), "snippets": snippets, "solutions": solutions}
         ran, solved = _ran(node, job, _SLOWER * time_limit_s)
     different = [*_different(snippets, ran), *_failing(solutions, solved)]
@@ -148,7 +152,7 @@ def _release(site: Path) -> Release:
         path = _within(site, site / file)
         if path.suffix in _ARCHIVES and not path.is_file():
             raise ValueError(f"{file} is missing")
-        if path.suffix in _ARCHIVES and not zipfile.is_zipfile(path):
+        if path.suffix in _ARCHIVES and not zipfile.is_zipfile(io.BytesIO(unpacked(path))):
             raise ValueError(f"{file} is no archive")
     _read(_Lock, site / lock)
     return release
@@ -266,15 +270,15 @@ def _solutions(folder: Path) -> Iterator[dict[str, Any]]:
             yield {"name": found["name"], **asdict(_read(_Code, path)), **asdict(_read(_Tests, beside))}
 
 
-def _whole_library(folder: Path) -> Path:
-    """Python's standard library as one archive: the wheel of this toolkit has it in two."""
-    whole = folder / "python_stdlib.zip"
-    with zipfile.ZipFile(whole, "w") as archive:
-        for part in (START, REST):
-            with zipfile.ZipFile(LIBRARY / part) as half:
-                for name in half.namelist():
-                    archive.writestr(name, half.read(name))
-    return whole
+def _wheels(site: Path, release: Release, folder: Path) -> Path:
+    """A folder with the release's wheels under the names that its lock file gives them."""
+    for file in release.files:
+        name = file.removesuffix(PACKED)
+        if name.endswith(".whl"):
+            copy = folder / Path(name).relative_to(f"{BASE}/wheels")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(unpacked(site / file))
+    return folder
 
 
 def _shown(*parts: str | None) -> str:

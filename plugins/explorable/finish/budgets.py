@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorable.figures.options import MOVING
+from explorable.live.build.archives import START
 from explorable.live.build.assets import BASE
+from explorable.live.build.bundle import PACKED
 from explorable.shared.log import logger
 from explorable.shared.sums import digest
 
@@ -45,9 +47,9 @@ def weigh(site: Path, started: Sequence[str], library: str) -> None:
     """
     assets = site / BASE
     scripts = sum(_sent(site / name) for name in started)
-    python = [*assets.glob("worker-*.js"), *assets.glob("pyodide/*/*"), *assets.glob("library/*/python_start.zip")]
-    python += [*assets.glob("wheels/pyodide-lock-*.json"), *assets.glob("wheels/*/explorable_live-*.whl")]
-    python += assets.glob(f"wheels/*/{library}-*.whl") if library else ()
+    python = [*assets.glob("worker-*.js"), *assets.glob("pyodide/*/*"), *assets.glob(f"library/*/{START}")]
+    python += [*assets.glob("wheels/pyodide-lock-*.json"), *assets.glob(f"wheels/*/explorable_live-*.whl{PACKED}")]
+    python += assets.glob(f"wheels/*/{library}-*.whl{PACKED}") if library else ()
     drawing = max(map(_sent, assets.glob("charts/*.json")), default=0) + sum(map(_sent, assets.glob("vega-*.js")))
     moving = sorted(site.glob(f"{MOVING}/*.json"))
     weights = [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import shutil
 import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from functools import partial
@@ -17,18 +19,22 @@ import pytest
 
 import ironlaw
 from book.adapter import BOOK
+from explorable.live.build.assets import LIBRARY as BUILT
 from explorable.live.build.assets import PYODIDE
 from explorable.live.build.bundle import EXPLORABLE, Wheel, build_wheels, later_archive, lock
+from explorable.live.build.compiled import compiled
 from explorable.live.runtime import acts, snippets
 from explorable.live.runtime.program import Program
+from explorable.shared.errors import UnbuildableError
 
+REPOSITORY = Path(__file__).parents[3]
 LIBRARY = Path(ironlaw.__file__).parent
 WHEELS = build_wheels()
 LOCK: dict[str, Any] = json.loads(lock(WHEELS, PYODIDE))
 
 
 def names(wheel: Wheel) -> set[str]:
-    return set(zipfile.ZipFile(io.BytesIO(wheel.data)).namelist())
+    return set(wheel.files)
 
 
 def test_equal_sources_give_equal_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +75,8 @@ def test_the_runtime_brings_nothing_of_the_build() -> None:
 def test_the_lock_file_names_each_wheel_by_its_hash() -> None:
     for wheel in WHEELS:
         entry = LOCK["packages"][wheel.name]
-        assert entry["sha256"] == hashlib.sha256(wheel.data).hexdigest()
+        assert entry["sha256"] == hashlib.sha256(wheel.sent).hexdigest()
+        assert gzip.decompress(wheel.sent) == wheel.data
         assert entry["file_name"] == wheel.path
 
 
@@ -97,6 +104,7 @@ SNIPPETS = [
     "from ironlaw import training_memory\n"
     "x = training_memory('gpt2-xl', optimizer='adam', precision='fp32')\nx.total_bytes / 3",
     "1\nx.y",
+    "import inspect, ironlaw\ninspect.getdoc(ironlaw.training_memory)",
 ]
 STATE = json.dumps({"context": "c", "controls": {"bytes": 2}, "prediction": 7})
 SCRIPT = """
@@ -112,11 +120,43 @@ console.log(JSON.stringify(answers));
 """
 
 
-def test_pyodide_and_cpython_give_the_same_answers(tmp_path: Path) -> None:
-    for wheel in WHEELS:
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Wheel]:
+    """The wheels as the site has them: what a start imports is compiled."""
+    return compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path_factory.mktemp("cache"))
+
+
+def test_what_act_1_imports_is_compiled(wheels: list[Wheel]) -> None:
+    program = "import sys, docs.acts.optimizer_memory_tax.act; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    imported = {name for name in ran.stdout.split() if name.partition(".")[0] == "ironlaw"}
+    assert "ironlaw.memory.ledger" in imported
+    ready = {name.removesuffix(".pyc").removesuffix("/__init__") for name in names(wheels[0]) if name.endswith(".pyc")}
+    assert imported <= {name.replace("/", ".") for name in ready}
+
+
+def test_compiling_takes_the_place_of_sources_and_is_the_same_each_time(wheels: list[Wheel], tmp_path: Path) -> None:
+    for before, after in zip(WHEELS, wheels, strict=True):
+        assert [name.replace(".pyc", ".py") for name in after.files] == list(before.files)
+        assert after.sha256 != before.sha256
+    again = compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path)
+    assert [wheel.sha256 for wheel in again] == [wheel.sha256 for wheel in wheels]
+    assert compiled(WHEELS, (), PYODIDE, BUILT, tmp_path) == list(WHEELS)
+
+
+def test_what_cannot_be_compiled_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnbuildableError, match=r"^the book's library cannot be compiled .*has no attribute 'no'$"):
+        compiled(WHEELS, ("ironlaw.no.such",), PYODIDE, BUILT, tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnbuildableError, match=r"^Node\.js, which compiles the book's library, is missing"):
+        compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path)
+
+
+def test_pyodide_and_cpython_give_the_same_answers(wheels: list[Wheel], tmp_path: Path) -> None:
+    for wheel in wheels:
         (tmp_path / wheel.path).parent.mkdir()
         (tmp_path / wheel.path).write_bytes(wheel.data)
-    (tmp_path / "lock.json").write_bytes(lock(WHEELS, PYODIDE))
+    (tmp_path / "lock.json").write_bytes(lock(wheels, PYODIDE))
     (tmp_path / "run.mjs").write_text(SCRIPT)
     calls = [
         *(["run_snippet", "page", f"s{number}", source] for number, source in enumerate(SNIPPETS)),

@@ -211,6 +211,6 @@ def test_what_waits_for_the_reveal_is_hidden_until_then(site: Site) -> None:
 
 
 def test_the_engines_version_changes_with_its_content() -> None:
-    versions = [Wheel("e", "1", "engine", "e.whl", data).version for data in (b"x = 1", b"x = 1", b"x = 2")]
+    versions = [Wheel("e", "1", "engine", "e.whl", {"e.py": data}).version for data in (b"x = 1", b"x = 1", b"x = 2")]
     assert versions[0] == versions[1] != versions[2]
     assert re.fullmatch(r"[\d.]+\+[0-9a-f]{8}", versions[0])

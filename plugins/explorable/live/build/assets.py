@@ -17,8 +17,10 @@ from urllib.parse import urljoin
 import vl_convert
 
 from explorable.book import current
+from explorable.live.build.archives import REST, START
 from explorable.live.build.bake import VEGA_LITE
-from explorable.live.build.bundle import build_wheels, later_archive, lock, pyodide_version
+from explorable.live.build.bundle import PACKED, build_wheels, later_archive, lock, pyodide_version
+from explorable.live.build.compiled import compiled
 from explorable.live.build.packages import Package, elsewhere
 from explorable.live.build.runner import LIVE
 from explorable.manifest import ReleaseFacts
@@ -51,8 +53,6 @@ CORE = ("pyodide.mjs", "pyodide.asm.mjs", WASM)
 LIBRARY = LIVE / "library" / "dist"
 LATER = "later.zip"
 """The modules that the book's library keeps for later."""
-START, REST = "python_start.zip", "python_rest.zip"
-"""What `library/split.mjs` makes of the standard library: byte code of what starts import, and sources of the rest."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
     """Gather the release.
 
     Args:
-        cache_dir: where the chart runtime is kept once it is bundled.
+        cache_dir: where the chart runtime and compiled modules are kept once they are made.
         dist: the bundled browser code.
         pyodide: Pyodide's npm package.
         library: the folder of the split standard library.
@@ -92,7 +92,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
     chunks = [path for path in sorted(dist.glob("*.js")) if path.name not in (ENTRY, SERVER)]
     vega = _chart_runtime(cache_dir)
     vega_uri = f"vega-{digest(vega)[:12]}.js"
-    runtime, python = _python(pyodide, library, packages)
+    runtime, python = _python(cache_dir, pyodide, library, packages)
     style = (dist / STYLE).read_bytes()
     style_uri = f"live-{digest(style)[:12]}.css"
     entry = (dist / ENTRY).read_text(encoding="utf-8")
@@ -137,7 +137,9 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
     )
 
 
-def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[dict[str, Any], list[Asset]]:
+def _python(
+    cache_dir: Path, pyodide: Path, library: Path, packages: Sequence[Package]
+) -> tuple[dict[str, Any], list[Asset]]:
     """The manifest of Pyodide's core, the standard library, our wheels and the lock file, and these files."""
     core = f"pyodide/{pyodide_version(pyodide)}"
     files = [Asset(f"{core}/{name}", pyodide / name) for name in CORE]
@@ -147,8 +149,8 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
     later = later_archive()
     later_uri = f"library/{digest(later)[:16]}/{LATER}" if later else ""
     files += [Asset(later_uri, later)] if later else []
-    wheels = build_wheels()
-    files += [Asset(f"wheels/{wheel.path}", wheel.data) for wheel in wheels]
+    wheels = compiled(build_wheels(), current().compiled, pyodide, library, cache_dir)
+    files += [Asset(f"wheels/{wheel.path}{PACKED}", wheel.sent) for wheel in wheels]
     files += [Asset(f"wheels/{package.path}", package.wheel) for package in packages if package.wheel]
     lock_file = lock(wheels, pyodide, packages)
     lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
@@ -156,7 +158,7 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
     sizes = {name: (pyodide / name).stat().st_size for name in CORE}
     sizes[START] = len(archives[START])
     sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
-    sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
+    sizes |= {f"{wheel.filename}{PACKED}": len(wheel.sent) for wheel in wheels}
     manifest = {
         "engineVersion": wheels[0].version if len(wheels) > 1 else "",
         "indexURL": f"{core}/",
@@ -169,7 +171,7 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
             f"{core}/{WASM}",
             archive_uris[START],
             lock_uri,
-            *(f"wheels/{wheel.path}" for wheel in wheels),
+            *(f"wheels/{wheel.path}{PACKED}" for wheel in wheels),
         ],
         "sizes": sizes,
         "elsewhere": elsewhere(packages),

@@ -1,5 +1,7 @@
 """Packs what the browser's Python loads: two wheels, an archive for later, and a lock file that names packages by hash.
 
+A wheel is sent compressed as a whole, which makes it a fifth smaller than entry by entry: modules are alike.
+
 The lock file that comes with Pyodide lists hundreds of packages. Ours lists the book's library and live runtime, which
 a start loads, and the `packages` of mkdocs.yml, which an import loads. A package whose hash differs is refused by the
 browser.
@@ -12,9 +14,10 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,10 @@ from explorable.live.build.lean import lean
 from explorable.live.build.packages import Package
 from explorable.shared.cache import fingerprint
 
+PACKED = ".gz"
+"""The end of the name of an archive that is compressed as a whole: a start unpacks it before Python gets it."""
+_GZIP = 31
+"""What zlib calls the format of gzip with the longest memory. It writes no date."""
 LOCK_FILE = "pyodide-lock.json"
 """What Pyodide's npm package calls the list of all packages of its distribution."""
 EXPLORABLE = Path(__file__).parents[2]
@@ -35,18 +42,29 @@ EXPLORABLE = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Wheel:
-    """A pure Python wheel: the distribution's name and version, its top-level module, its file name and its bytes."""
+    """A pure Python wheel: the distribution's name and version, its top-level module, its file name and its files."""
 
     name: str
     number: str
     module: str
     filename: str
-    data: bytes
+    files: Mapping[str, bytes]
 
-    @property
+    @cached_property
+    def data(self) -> bytes:
+        """The wheel, as Python unpacks it. Its entries are not compressed."""
+        return _zip(self.files, zipfile.ZIP_STORED)
+
+    @cached_property
+    def sent(self) -> bytes:
+        """The wheel as a site has it: `PACKED` stands behind its name there."""
+        packer = zlib.compressobj(9, wbits=_GZIP)
+        return packer.compress(self.data) + packer.flush()
+
+    @cached_property
     def sha256(self) -> str:
-        """The hash under which the lock file lists it."""
-        return hashlib.sha256(self.data).hexdigest()
+        """The hash under which the lock file lists it, which is checked before it is unpacked."""
+        return hashlib.sha256(self.sent).hexdigest()
 
     @property
     def version(self) -> str:
@@ -87,16 +105,15 @@ def later_archive(book: Book | None = None) -> bytes | None:
     book = book or current()
     if not book.later:
         return None
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, folder in sorted(book.later.items()):
-            for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json")):
-                place = zipfile.ZipInfo(f"{name.replace('.', '/')}/{path.relative_to(folder).as_posix()}", EPOCH)
-                archive.writestr(place, path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
-    return buffer.getvalue()
+    files = {
+        f"{name.replace('.', '/')}/{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for name, folder in sorted(book.later.items())
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json"))
+    }
+    return _zip(files, zipfile.ZIP_DEFLATED)
 
 
-def lock(wheels: tuple[Wheel, ...], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
+def lock(wheels: Sequence[Wheel], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
     """The site's lock file.
 
     Args:
@@ -168,7 +185,7 @@ def _built(contents: _Contents, _files: str) -> Wheel:
         }  # fmt: skip
         builder = WheelBuilder(root, config=config, metadata=ProjectMetadata(root, None, config))
         path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
-        return Wheel(name, version, contents.module, path.name, _lean(path.read_bytes()))
+        return Wheel(name, version, contents.module, path.name, _lean(path))
 
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -177,18 +194,24 @@ NOT_RUN = (".pyi", "py.typed", "__main__.py", ".dist-info/licenses/LICENSE")
 """Ends of names of files that no program of a page reads. The licenses stand in the site's own list."""
 
 
-def _lean(wheel: bytes) -> bytes:
-    """The wheel as readers download it: what the page's Python runs and may be asked, compressed as far as it goes.
+def _lean(wheel: Path) -> Mapping[str, bytes]:
+    """The files of a wheel that readers download: what the page's Python runs and may be asked.
 
     Its own list of files is empty, because the lock file has the hash of the whole.
     """
+    files = {}
+    with zipfile.ZipFile(wheel) as whole:
+        for name in whole.namelist():
+            if not name.endswith(NOT_RUN):
+                content = b"" if name.endswith(".dist-info/RECORD") else whole.read(name)
+                files[name] = lean(content, package=name.endswith("/__init__.py")) if name.endswith(".py") else content
+    return files
+
+
+def _zip(files: Mapping[str, bytes], method: int) -> bytes:
+    """An archive. Equal files give equal bytes."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(wheel)) as whole, zipfile.ZipFile(buffer, "w") as packed:
-        for entry in whole.infolist():
-            if not entry.filename.endswith(NOT_RUN):
-                content = b"" if entry.filename.endswith(".dist-info/RECORD") else whole.read(entry)
-                if entry.filename.endswith(".py"):
-                    content = lean(content, package=entry.filename.endswith("/__init__.py"))
-                plain = zipfile.ZipInfo(entry.filename, entry.date_time)
-                packed.writestr(plain, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, method, compresslevel=9)
     return buffer.getvalue()

@@ -1,6 +1,6 @@
 // Downloads of a cold start: counted, and ended whatever the network does.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ByteProgress, checkedBytes, guardedFetch } from "../src/python/downloads";
+import { ByteProgress, checkedBytes, DownloadError, guardedFetch, unpacked } from "../src/python/downloads";
 
 const base = "https://example.org/pyodide/314.0.7/";
 const wasm = `${base}pyodide.asm.wasm`;
@@ -119,4 +119,16 @@ test("a wheel that is not the one of the lock is refused", async () => {
   const own = `sha256-${btoa(String.fromCharCode(...digest))}`;
   expect(await (await checkedBytes(new Response(bytes), own, "x.whl")).text()).toBe("wheel");
   await expect(checkedBytes(new Response("other"), own, "x.whl")).rejects.toThrow("x.whl is not the file");
+});
+
+test("an archive that is compressed as a whole is unpacked; another one, and one that is cut, is refused", async () => {
+  const packed = new Response(new Blob(["wheel"]).stream().pipeThrough(new CompressionStream("gzip")));
+  const bytes = await packed.arrayBuffer();
+  expect(await (await unpacked(new Response(bytes), "x.whl.gz")).text()).toBe("wheel");
+  for (const other of ["wheel", bytes.slice(0, -1)]) {
+    await expect(unpacked(new Response(other), "x.whl.gz")).rejects.toThrow("x.whl.gz is not the file");
+  }
+  expect((await unpacked(new Response("gone", { status: 404 }), "x.whl.gz")).status).toBe(404);
+  const lost = new ReadableStream({ start: (controller) => controller.error(new DownloadError("the connection was lost")) });
+  await expect(unpacked(new Response(lost), "x.whl.gz")).rejects.toThrow("the connection was lost");
 });

@@ -1,5 +1,8 @@
 // Downloads that end: bytes are counted against the sizes that the build named, and whatever stops half-way is an error.
 
+/** Taken before the worker gives it up. */
+const { DecompressionStream } = globalThis;
+
 export class ByteProgress {
   readonly total: number;
   readonly #sizes: ReadonlyMap<string, number>;
@@ -107,7 +110,7 @@ export async function checkedBytes(response: Response, integrity: string, url: s
   const bytes = await response.arrayBuffer();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   if (integrity !== `sha256-${btoa(String.fromCharCode(...digest))}`) {
-    throw new DownloadError(`${fileName(url)} is not the file that this release was built with`);
+    throw otherFile(url);
   }
   return new Response(bytes, { status: response.status, headers: response.headers });
 }
@@ -119,6 +122,28 @@ export async function checkedBytes(response: Response, integrity: string, url: s
 export async function wholeBytes(response: Response): Promise<Response> {
   if (!response.ok) return response;
   return new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers });
+}
+
+function otherFile(url: string): DownloadError {
+  return new DownloadError(`${fileName(url)} is not the file that this release was built with`);
+}
+
+/** The name of an archive where it is compressed as a whole. */
+export function packed(name: string): string {
+  return `${name}.gz`;
+}
+
+/** The archive itself, once all of it is there. */
+export async function unpacked(response: Response, url: string): Promise<Response> {
+  if (!response.ok) return response;
+  const { status, headers } = response;
+  const sent = await response.blob();
+  try {
+    const bytes = await new Response(sent.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return new Response(bytes, { status, headers });
+  } catch {
+    throw otherFile(url);
+  }
 }
 
 /** Throws for an answer that cannot be the file: an HTTP error, or a network's sign-in page. */

@@ -198,7 +198,7 @@ export interface RuntimeManifest {
   indexURL: string;
   /** The trimmed lock file that carries our wheels. */
   lockFileURL: string;
-  /** What every start imports of Python's standard library, compiled, and the rest of it. */
+  /** What every start imports of Python's standard library, compiled and packed, and the rest of it. */
   library: { start: string; rest: string };
   /** Modules that are fetched when one of them is first imported; null for a book without any. */
   later: { archive: string; modules: string[] } | null;

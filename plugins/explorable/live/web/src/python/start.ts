@@ -1,6 +1,6 @@
 // Starts Python inside the worker: Pyodide from the site's own files, with every download watched.
 import { loadCopy, makeCopy, type Copyable, type Load, type LoadedActs, type Options } from "./copy";
-import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./downloads";
+import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, packed, unpacked, wholeBytes } from "./downloads";
 import type { Gate } from "./gate";
 import type { Release } from "./protocol";
 import { failure, Python, type Acts } from "./python";
@@ -89,15 +89,21 @@ function loader({ runtime, patience }: Release, base: string, send: Send): { loa
   const early = new Map((isSecureContext ? runtime.first : []).map(at).map((url) => [url, fetch(url)]));
   for (const response of early.values()) response.catch(() => undefined);
   globalThis.fetch = async (input, init) => {
-    const url = input instanceof Request ? input.url : String(input);
+    const asked = input instanceof Request ? input.url : String(input);
+    // Pyodide knows an archive by the name that it has once it is unpacked.
+    const url = progress.size(packed(asked)) === undefined ? asked : packed(asked);
+    const from = url === asked ? input : url;
     const { integrity, ...rest } = init ?? {};
-    if (integrity && !isSecureContext) return native(input, init);
-    const response = early.get(url) ?? fetch(input, rest);
-    early.delete(url);
-    if (!integrity) return fileName(url).endsWith(".wasm") ? wholeBytes(await response) : response;
-    const checked = checkedBytes(await response, integrity, url);
-    checked.catch((error: unknown) => void (progress.size(url) !== undefined && fail(error)));
-    return checked;
+    const got = async (): Promise<Response> => {
+      if (integrity && !isSecureContext) return native(from, init);
+      const response = await (early.get(url) ?? fetch(from, rest));
+      early.delete(url);
+      if (integrity) return checkedBytes(response, integrity, url);
+      return fileName(url).endsWith(".wasm") ? wholeBytes(response) : response;
+    };
+    const whole = got().then((response) => (url === asked ? response : unpacked(response, url)));
+    whole.catch((error: unknown) => void (progress.size(url) !== undefined && fail(error)));
+    return whole;
   };
   tellFailures(fail);
 
@@ -112,13 +118,13 @@ function loader({ runtime, patience }: Release, base: string, send: Send): { loa
   };
   const load = async (options: Options): Promise<Copyable> => {
     // With a copy no wheels come.
-    if (!options.packages.length) for (const name of Object.keys(runtime.sizes)) if (name.endsWith(".whl")) progress.finish(name);
+    if (!options.packages.length) for (const name of Object.keys(runtime.sizes)) if (name.endsWith(packed(".whl"))) progress.finish(name);
     const modules = Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")]);
     const [{ loadPyodide }, { default: create }] = (await modules) as [PyodideModule, { default: CreateModule }];
     return loadPyodide({
       indexURL: at(runtime.indexURL),
       lockFileURL: at(runtime.lockFileURL),
-      stdLibURL: at(runtime.library.start),
+      stdLibURL: at(runtime.library.start).slice(0, -packed("").length),
       // A start's failure is its caller's to tell. Later nobody else hears of it: what broke in a task has no answer.
       createPyodideModule: tellingFatal(create, (error) => (started ? send(failure(error)) : fail(error))),
       ...options,
