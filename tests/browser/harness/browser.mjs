@@ -93,8 +93,11 @@ export class Browser {
     return this.driver.open(url);
   }
 
-  reload() {
-    return this.driver.reload();
+  /** Loads the page anew. A driver may come back while the old page still answers. */
+  async reload() {
+    await this.eval(() => void Object.assign(window, { oldPage: true }));
+    await this.driver.reload();
+    await this.waitFor(() => !("oldPage" in window), WAIT_MS, "the page to be loaded anew");
   }
 
   /** Continues in a new page if the engine can open one; what the site stored stays. */
@@ -158,12 +161,13 @@ export class Browser {
 
   /** The rendered text of an element, spaces joined; "" when it is not on the page. @param {Locator} locator */
   async text(locator) {
-    return (await this.#apply(locator, (element) => element.innerText.replace(/\s+/g, " ").trim())) ?? "";
+    const [text] = (await this.#apply(locator, (element) => element.innerText.replace(/\s+/g, " ").trim())) ?? [""];
+    return text;
   }
 
   /** @param {Locator} locator */
   async has(locator) {
-    return (await this.#apply(locator, () => true)) === true;
+    return Boolean(await this.#apply(locator, () => true));
   }
 
   /**
@@ -174,8 +178,12 @@ export class Browser {
    * @returns {Promise<R>}
    */
   async of(locator, fn) {
-    await this.waitFor(locator);
-    return /** @type {R} */ (await this.#apply(locator, fn));
+    for (;;) {
+      await this.waitFor(locator);
+      // It may be gone again: an act that starts is drawn more than once.
+      const got = await this.#apply(locator, fn);
+      if (got) return got[0];
+    }
   }
 
   /** Puts the keyboard focus on an element without a click. @param {Locator} locator */
@@ -184,14 +192,14 @@ export class Browser {
   }
 
   /**
-   * The function's value for the element, or null when there is none.
+   * The function's value for the element, in a list; nothing when there is no such element.
    * @template R
    * @param {Locator} locator
    * @param {(element: any) => R} fn
    */
   async #apply(locator, fn) {
-    const expression = `((element) => (element ? (${fn})(element) : null))(${call(findInPage, locator)})`;
-    return /** @type {R | null} */ (await this.driver.evaluate(expression));
+    const expression = `(async (element) => (element ? [await (${fn})(element)] : null))(${call(findInPage, locator)})`;
+    return /** @type {[R] | null | undefined} */ (await this.driver.evaluate(expression));
   }
 
   /**
