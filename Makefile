@@ -12,7 +12,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
 WEB := plugins/explorable/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
-LIBRARY := plugins/explorable/live/library/dist/python_start.zip.gz
+LIBRARY := plugins/explorable/live/library/dist/python_start.zip.packed
 
 # The matrices are small: with several threads, which wait for each other, NumPy takes many times as long as with one.
 export OPENBLAS_NUM_THREADS ?= 1

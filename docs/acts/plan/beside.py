@@ -35,6 +35,7 @@ _TOLD = {
     "runtime": "buffers of {}",
     "framework": "operations of {}",
     "keep_logits": "logits kept to the end of a step",
+    "rms_norm": "an RMSNorm that is {}",
     "quantization_block": "{} weights to a scale",
     "adapter_format": "adapters in {}",
     "base_format": "frozen weights, where they are not quantized, in {}",

@@ -26,7 +26,7 @@ _TOGETHER = (("batch", "accumulate", "micro_batches"), ("method", "lora_rank", "
 _CONTROLS = {"dp": "gpus", **SET_BY}
 """Words of whose controls the names are others."""
 
-_BESIDE = ("adapter_format", "cp", "ep", "eval_batch", "eval_kept", "update")
+_BESIDE = ("adapter_format", "cp", "ep", "eval_batch", "eval_kept", "rms_norm", "update")
 """Words without a control that changes set, and that can be taken back."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from ironlaw import EngineError
-from ironlaw.config.choices import Offload, Runtime, UpdateKind, buffers, rollout
+from ironlaw.config.choices import Offload, RmsNorm, Runtime, UpdateKind, buffers, rollout
 from ironlaw.core.errors import LARGEST
 from ironlaw.files.values import is_module
 from ironlaw.graph.adaptation import Format
@@ -60,6 +60,7 @@ MORE: Mapping[str, Callable[[object], bool]] = {
     "offload_sizes": _read_by(buffers),
     "reference": lambda one: isinstance(one, str) and re.fullmatch("(16-bit|fp32)(:[1-9])?", one) is not None,
     "rollout": _read_by(rollout),
+    "rms_norm": get_args(RmsNorm).__contains__,
     "runtime": get_args(Runtime).__contains__,
     "update": get_args(UpdateKind).__contains__,
 }

@@ -196,8 +196,12 @@ def _said(reading: Reading) -> str:
     if reading.tensors:
         return f"{len(reading.tensors):,} tensors, {count_elements(reading.tensors):,} parameters"
     said = reading.facts.said()
-    texts = [
-        f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, tuple) else value}"
-        for name, value in said.items()
-    ]
+    texts = [f"{name.replace('_', ' ')} {_listed(value)}" for name, value in said.items()]
     return ", ".join(texts) or "no settings"
+
+
+def _listed(value: object) -> str:
+    """A value as people read it, also of lists, and of lists of names with their sizes."""
+    if not isinstance(value, tuple):
+        return str(value)
+    return ", ".join(" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value)

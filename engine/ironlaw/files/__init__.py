@@ -94,7 +94,8 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     if messages.is_nvidia_smi(text):
         return messages.nvidia_smi(text)
     if command_line.is_command(text):
-        return switches.with_switches(command_line.read(text), (switches.SHELL,) if "[@]}" in text else ())
+        found = command_line.read(text)
+        return switches.with_switches(found, (switches.SHELL,) if command_line.has_variables(text) else ())
     if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
     if given := nano_gpt.settings(text):

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
-from ironlaw.files.switches import SHARED, with_switches
+from ironlaw.files.switches import SHARED, unwrapped, with_switches
 
 Document = Mapping[str, Any]
 
@@ -193,7 +193,8 @@ def accelerate(document: Document) -> Reading:
         raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
     several = _group(document, "parallelism_config_sp_size") or 1
     read = Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
-    return with_switches(read, (SHARED,) if several > 1 else ())
+    wrapped = unwrapped(block(document, "fsdp_config")) if how == "FSDP" else ()
+    return with_switches(read, (*((SHARED,) if several > 1 else ()), *wrapped))
 
 
 def _group(document: Document, key: str) -> int | None:

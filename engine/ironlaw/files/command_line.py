@@ -38,6 +38,9 @@ _COMMENTS = re.compile(r"\A\s*(#.*\n\s*)*")
 _GOES_ON = re.compile(r"(?:\\|(?<=\s)`)[ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
+_VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)")
+_OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w*(?:ARG|OPT|FLAG|PARAM|EXTRA)\w*\}?)", re.IGNORECASE)
+"""A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
 """Options that are told by name where they are not understood."""
 _LISTS = ("lora_target_modules",)
@@ -174,6 +177,12 @@ def options(text: str) -> dict[str, str]:
             found[name] = word if found[name] == "true" else f"{found[name]},{word}"
             name = name if name in _LISTS else ""
     return found
+
+
+def has_variables(text: str) -> bool:
+    """Whether a command takes options from variables of its shell, which nobody reads: those hold anything."""
+    words = shlex.split(_one_line(text), comments=True)
+    return any(map(_OF_OPTIONS.fullmatch, words)) or any(map(_VARIABLE.fullmatch, _positional(text)))
 
 
 def program(text: str) -> str | None:

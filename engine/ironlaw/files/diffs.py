@@ -40,8 +40,12 @@ _ATTENTION: Mapping[str, Mapping[str, Mapping[str, object]]] = {
        for kind in ("TRL", "Trainer")},
 }  # fmt: skip
 """How a program is told to call an implementation of fused attention (`ironlaw.files.launch.fused_attention`)."""
-_FUSED_LOSS = {"axolotl": "liger_fused_linear_cross_entropy", "LLaMA-Factory": "enable_liger_kernel",
-               "TRL": "use_liger_kernel", "Trainer": "use_liger_kernel"}  # fmt: skip
+_LIGER = {
+    "loss": {"axolotl": "liger_fused_linear_cross_entropy", "LLaMA-Factory": "enable_liger_kernel",
+             "TRL": "use_liger_kernel", "Trainer": "use_liger_kernel"},
+    "rms_norm": {"axolotl": "liger_rms_norm"},
+}  # fmt: skip
+"""Word -> the switch by which a program runs it as a kernel of Liger's."""
 _ADAPTERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "axolotl": {
         "lora": {"adapter": "lora", "lora_r": 16, "lora_alpha": 32, "lora_target_linear": True},
@@ -150,7 +154,7 @@ def _edits(
                 yield from _all_batches(reading.facts, words)
         elif kind == "accelerate":
             yield _of_accelerate(document, word, words[word])
-        elif kind in _FUSED_LOSS:
+        elif kind in _LIGER["loss"]:
             yield from _of_trainer(kind, reading, document, words, word, chip)
         else:
             raise _UnwritableError
@@ -231,8 +235,8 @@ def _of_trainer(
         found = _optimizer(kind, reading, words)
     elif word == "execution" and value == "compiled":
         found = {"torch_compile": True}
-    elif word == "loss" and value != "full":
-        found = _fused_loss(kind, document)
+    elif word in _LIGER and value not in ("full", "separate"):
+        found = _by_liger(kind, document, _LIGER[word].get(kind))
     elif word == "attention" and value == "flash":
         found = _attention(kind, document, chip)
     elif word == "precision" and "method" in words:
@@ -292,10 +296,12 @@ def _optimizer(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[st
     return {"optimizer" if kind == "axolotl" else "optim": known} if known else {}
 
 
-def _fused_loss(kind: str, document: Mapping[str, Any]) -> dict[str, object]:
-    """The switch of the fused loss. In axolotl it does nothing without its plugin."""
+def _by_liger(kind: str, document: Mapping[str, Any], key: str | None) -> dict[str, object]:
+    """The switch of a kernel of Liger's. In axolotl it does nothing without its plugin."""
+    if key is None:
+        return {}
     if kind == "axolotl" and "liger" not in str(document.get("plugins")).lower():
         if "plugins" in document:
             return {}
-        return {"plugins": "[axolotl.integrations.liger.LigerPlugin]", _FUSED_LOSS[kind]: True}
-    return {_FUSED_LOSS[kind]: True}
+        return {"plugins": "[axolotl.integrations.liger.LigerPlugin]", key: True}
+    return {key: True}

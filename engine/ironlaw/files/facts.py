@@ -31,6 +31,8 @@ FAR = 0.03
 """A share of memory by which two cards differ."""
 DIVIDES = "which says what is divided: add that file too."
 """How a sentence ends on a file that is named and not there, and that says what devices divide."""
+ADD = ("add that file too.", "add its file.")
+"""How sentences end on a file that is not there and says what is trained or how."""
 
 UNREAD = "A part of the text was not read"
 """How a sentence begins on what stands in a paste beside what was read."""
@@ -71,6 +73,7 @@ class Facts:
         selective: Whether of them only attention is.
         reentrant: Whether by PyTorch's older, reentrant implementation.
         fused_loss: Whether logits are never kept whole (Liger, Unsloth, cut cross-entropy).
+        fused_norm: Whether every RMSNorm runs as one kernel (Liger).
         compiled: Whether `torch.compile` runs the model.
         zero: What replicas divide, 0 to 3; FSDP's full sharding is 3.
         offload_optimizer: Whether optimizer states live in host memory.
@@ -127,6 +130,7 @@ class Facts:
     selective: bool | None = None
     reentrant: bool | None = None
     fused_loss: bool | None = None
+    fused_norm: bool | None = None
     compiled: bool | None = None
     zero: Count | None = None
     offload_optimizer: bool | None = None

@@ -14,6 +14,8 @@ SELECTIVE, FLOAT_8, BUDGET = "selective activation checkpointing", "float8", "me
 """As torchtitan's log names them."""
 SCHEDULE = "pipeline schedule"
 SHELL = "what the shell's variables hold"
+LIGER, GATES = "Liger's kernels of norms and gates", "liger_glu_activation"
+UNWRAPPED = "FSDP that does not gather block by block"
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
 SHARED, HALF_BYTES = "sequence_parallel_size", "load_in_8bit"
@@ -35,6 +37,11 @@ _OF_MEGATRON_TOO = (
     "num_virtual_stages_per_pipeline_rank", "use_custom_fsdp", "fp8_hybrid", "recompute_modules",
     "use_precision_aware_optimizer",
 )  # fmt: skip
+_OF_LIGER = {
+    "use_liger_kernel": LIGER, "enable_liger_kernel": LIGER, "liger_glu_activation": GATES, "liger_swiglu": GATES,
+}  # fmt: skip
+"""Key -> what it switches on besides what is counted."""
+UNFUSED = "no_gradient_accumulation_fusion"
 UNCOUNTED = (
     *_FIRST,
     _OFFLOADED,
@@ -47,12 +54,16 @@ UNCOUNTED = (
     *_NEWER,
     *_OF_MEGATRON_TOO,
     SHELL,
+    LIGER,
+    GATES,
+    UNWRAPPED,
+    UNFUSED,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
 _MORE, _BOTH = (
-    ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE),
+    ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE, UNWRAPPED, UNFUSED),
     ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
@@ -64,7 +75,7 @@ _OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~"
 
 def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
     """The names of such settings that a trainer's document switches on, also within its blocks."""
-    found: list[str] = []
+    found = [*unwrapped(document)]
     for key, value in document.items():
         name = str(key).lower()
         if isinstance(value, Mapping) and depth < _DEEPEST:
@@ -73,15 +84,34 @@ def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
             found.append(name)
         elif name == "quantization_bit" and str(value) == "8":
             found.append(HALF_BYTES)
+        elif name in _OF_LIGER and _is_on(name, value):
+            found.append(_OF_LIGER[name])
     return tuple(dict.fromkeys(found))
 
 
 def asked(given: Mapping[str, object]) -> tuple[str, ...]:
     """Those that the options of a command switch on."""
-    found = [
-        name for name in (*_NAMED, *_OF_MEGATRON, *_OF_MEGATRON_TOO) if name in given and _is_on(name, given[name])
-    ]
-    return (*found, *((HALF_BYTES,) if given.get("quantization_bit") == "8" else ()))
+    names = (*_NAMED, *_OF_MEGATRON, *_OF_MEGATRON_TOO, UNFUSED)
+    found = [name for name in names if name in given and _is_on(name, given[name])]
+    found += [HALF_BYTES] if given.get("quantization_bit") == "8" else []
+    found += [switched for name, switched in _OF_LIGER.items() if name in given and _is_on(name, given[name])]
+    return (*found, *unwrapped(given))
+
+
+def unwrapped(document: Mapping[str, object]) -> tuple[str, ...]:
+    """Whether FSDP gathers more than a block at once: by its policy, or as a Trainer does it without `auto_wrap`."""
+    policy = next((str(document[key]).upper() for key in _POLICIES if document.get(key) is not None), None)
+    if policy is not None:
+        return (UNWRAPPED,) if policy in ("NO_WRAP", "SIZE_BASED_WRAP") else ()
+    ways, inside = document.get("fsdp"), document.get("fsdp_config")
+    if isinstance(inside, Mapping) and any(key in inside for key in _POLICIES):
+        return ()
+    words = ways.split() if isinstance(ways, str) else [str(one) for one in ways] if isinstance(ways, list) else []
+    return (UNWRAPPED,) if _DIVIDED & {*words} and "auto_wrap" not in words else ()
+
+
+_POLICIES = ("fsdp_auto_wrap_policy", "auto_wrap_policy")
+_DIVIDED = {"full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2"}
 
 
 def _is_on(name: str, value: object) -> bool:

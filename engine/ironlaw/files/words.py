@@ -13,7 +13,7 @@ from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import DIVIDES, UNREAD, Facts, Format, Reading
+from ironlaw.files.facts import ADD, DIVIDES, UNREAD, Facts, Format, Reading
 from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
@@ -43,6 +43,7 @@ DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
+_HOW_MANY = "Nobody says how many devices divide it: it is counted on one. Say how many by --dp."
 UNUSED = "DeepSpeed's file counts for nothing here: another text divides by FSDP, and none names it."
 """Said of a file of DeepSpeed that no program reads."""
 PAIRED = ("dpo", "reward")
@@ -60,7 +61,8 @@ class Understood:
         assumed: What no file said, a sentence each.
         missing: What a file left to another one, a sentence each.
         readings: The files, as they were understood.
-        besides: Whether what files switch on and no plan counts takes more memory, less, or both; None for nothing.
+        besides: Whether what files switch on and no plan counts takes more memory, less, or both, as what stands in a
+            file that is not here may; None for nothing.
     """
 
     words: Mapping[str, Any]
@@ -147,10 +149,17 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     stands = words["model"] if isinstance(words["model"], str) else words["model"].name
     unknown = "add its config.json"
     missing = [f"{line} Until then {stands} stands instead." if unknown in line else line for line in missing]
+    if words.get("zero") is None and facts.zero and facts.devices is None and "dp" not in given:
+        missing.append(_HOW_MANY)
     told = tuple(dict.fromkeys(filter(None, missing)))
     uncounted = [name for reading in read for name in reading.uncounted]
     adapters = words.get("method") in ("lora", "qlora")
-    return Understood(words, tuple(assumed), told, read, besides(uncounted, adapters=adapters))
+    beside = besides(uncounted, adapters=adapters)
+    if _HOW_MANY in told:  # dividing takes less
+        beside = "less" if beside in (None, "less") else "both"
+    if any(line.endswith(ADD) for line in told):
+        beside = "both"
+    return Understood(words, tuple(assumed), told, read, beside)
 
 
 def _operations(facts: Facts, model: Any, assumed: list[str]) -> Facts:
@@ -393,6 +402,8 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any], silent: Co
     if facts.fused_loss:
         found["loss"] = f"chunked:{CHUNKS}"
         assumed.append(f"The fused loss is counted as {CHUNKS} pieces.")
+    if facts.fused_norm:
+        found["rms_norm"] = "fused"
     if facts.compiled:
         found["execution"] = "compiled"
     found["framework"], found["dropout"] = facts.framework, facts.dropout if facts.framework else None

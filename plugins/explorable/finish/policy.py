@@ -27,8 +27,8 @@ _OUTSIDE = (".html", ".htm", ".xhtml", ".xht", ".xml", ".mht", ".mhtml", ".shtml
 """Files that a browser shows as a page."""
 _BESIDE = frozenset({
     ".avif", ".bib", ".css", ".csv", ".diff", ".gif", ".gz", ".ico", ".ipynb", ".jpeg", ".jpg", ".js", ".json", ".log",
-    ".map", ".md", ".mjs", ".mp3", ".mp4", ".npy", ".npz", ".ogg", ".otf", ".parquet", ".pdf", ".png", ".py", ".rst",
-    ".safetensors", ".sh", ".svg", ".tex", ".toml", ".tsv", ".ttf", ".txt", ".vtt", ".wasm", ".wav", ".webm",
+    ".map", ".md", ".mjs", ".mp3", ".mp4", ".npy", ".npz", ".ogg", ".otf", ".packed", ".parquet", ".pdf", ".png", ".py",
+    ".rst", ".safetensors", ".sh", ".svg", ".tex", ".toml", ".tsv", ".ttf", ".txt", ".vtt", ".wasm", ".wav", ".webm",
     ".webmanifest", ".webp", ".whl", ".woff", ".woff2", ".yaml", ".yml", ".zip", ".gitkeep", ".nojekyll", "cname",
     "license", "notice",
 })  # fmt: skip

@@ -23,9 +23,9 @@ const BROKEN = [
   [{ path: WASM, half: "cut" }, /^Python did not start: (the connection was lost while pyodide\.asm\.wasm was on its way|of pyodide\.asm\.wasm \d+ bytes arrived)/],
   [{ path: WASM, bytes: 1_000_000 }, /^Python did not start: of pyodide\.asm\.wasm 1000000 bytes arrived instead of \d+\.$/],
   [{ path: WASM, portal: true }, /^Python did not start: a web page came instead of pyodide\.asm\.wasm; does this network want you to sign in\?/],
-  [{ path: /python_start\.zip\.gz$/, status: 404 }, /^Python did not start: python_start\.zip\.gz could not be downloaded \(HTTP 404\)\.$/],
+  [{ path: /python_start\.zip\.packed$/, status: 404 }, /^Python did not start: python_start\.zip\.packed could not be downloaded \(HTTP 404\)\.$/],
   [{ path: /pyodide\.asm\.mjs$/, portal: true }, /^Python did not start: pyodide\.asm\.mjs could not be downloaded, or is not what it should be\.$/],
-  [{ path: /\.whl\.gz$/, half: "cut" }, /^Python did not start: /],
+  [{ path: /\.whl\.packed$/, half: "cut" }, /^Python did not start: /],
 ];
 
 /** The page of the act, but none of its files. */

@@ -5,7 +5,7 @@ import { START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** Pyodide, its standard library, the worker that holds it, its wheels, and the acts' programs. */
-export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|\.whl(\.gz)?$|\.wasm$/;
+export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|\.whl(\.packed)?$|\.wasm$/;
 
 /** The part of Python's standard library that a start leaves out. */
 const REST = /\/python_rest\.zip$/;

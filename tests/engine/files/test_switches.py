@@ -63,6 +63,25 @@ TITAN = (
         (f"{MEGATRON} --fp8-format hybrid", "fp8_format", "both"),
         (f"{MEGATRON} --num-virtual-stages-per-pipeline-rank 2", "num_virtual_stages_per_pipeline_rank", "more"),
         (f"{MEGATRON} ${{TRAINING_ARGS[@]}}", "what the shell's variables hold", "both"),
+        (f"{MEGATRON} $GPT_ARGS", "what the shell's variables hold", "both"),
+        (f"{MEGATRON} --sequence-parallel ${{EXTRA_OPTIONS}}", "what the shell's variables hold", "both"),
+        (f'{MEGATRON} "$@"', "what the shell's variables hold", "both"),
+        (f"torchrun $WHERE {MEGATRON.removeprefix('torchrun ')}", "what the shell's variables hold", "both"),
+        (f"{MEGATRON} --master-port $PORT", None, None),
+        (f"{MEGATRON} --no-gradient-accumulation-fusion", "no_gradient_accumulation_fusion", "more"),
+        (f"{TRL} --use_liger_kernel", "Liger's kernels of norms and gates", "less"),
+        (LLAMA_FACTORY.format("full") + "enable_liger_kernel: true\n", "Liger's kernels of norms and gates", "less"),
+        (AXOLOTL + "liger_glu_activation: true\nliger_rms_norm: true\n", "liger_glu_activation", "less"),
+        (AXOLOTL + "liger_rms_norm: true\nliger_rope: true\n", None, None),
+        (f"{TRL} --fsdp full_shard", "FSDP that does not gather block by block", "more"),
+        (f"{TRL} --fsdp 'full_shard auto_wrap'", None, None),
+        (AXOLOTL + "fsdp: [full_shard]\n", "FSDP that does not gather block by block", "more"),
+        (AXOLOTL + "fsdp: [full_shard]\nfsdp_config:\n  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n", None, None),
+        (
+            "distributed_type: FSDP\nnum_processes: 4\nfsdp_config:\n  fsdp_auto_wrap_policy: NO_WRAP\n",
+            "FSDP that does not gather block by block",
+            "more",
+        ),
         (f"{MEGATRON} --use-custom-fsdp", "use_custom_fsdp", "less"),
         (AXOLOTL + "fp8: true\n", "fp8", "both"),
         (LLAMA_FACTORY.format("lora") + "use_unsloth: true\n", "use_unsloth", "less"),
@@ -78,11 +97,40 @@ TITAN = (
 def test_what_is_switched_on_and_not_counted_is_told_with_what_it_does(
     text: str, name: str | None, direction: str | None
 ) -> None:
-    understood = words_of([read(text)], {"gpu": "rtx-4090", **({} if "llama" in text.lower() else {"model": "gpt2"})})
+    given = {"gpu": "rtx-4090", "dp": 1, **({} if "llama" in text.lower() else {"model": "gpt2"})}
+    understood = words_of([read(text)], given)
     told = [line for line in understood.missing if line.startswith("Not counted, though it changes memory or time: ")]
     assert told == ([f"Not counted, though it changes memory or time: {name}."] if name else [])
     assert understood.besides == direction
     assert name is None or name in UNCOUNTED
+
+
+def test_a_verdict_waits_for_files_that_are_named_and_not_there_and_for_who_divides() -> None:
+    """What one card has to hold whole says nothing of eight that divide it, unless it fits there."""
+    divided = f"{TRL} --fsdp 'full_shard auto_wrap'"
+    for text, more, direction in (
+        (f"{TRL} --deepspeed ds.json", {}, "both"),
+        ("torchrun --nproc-per-node 8 mine.py", {"model": "gpt2"}, "both"),
+        (f"{divided} --use_liger_kernel", {}, "less"),
+        (divided, {}, "less"),
+        (divided, {"dp": 8}, None),
+        (divided.replace("torchrun", "torchrun --nproc-per-node 8"), {}, None),
+    ):
+        assert words_of([read(text)], {"gpu": "h100-sxm", **more}).besides == direction, text
+    found = words_of([read(f"{TRL} --deepspeed ds.json"), read('{"zero_optimization": {"stage": 3}}')], {"gpu": "t4"})
+    assert found.besides == "less"
+    assert found.missing == ("Nobody says how many devices divide it: it is counted on one. Say how many by --dp.",)
+
+
+def test_the_norms_of_liger_are_counted_where_a_file_switches_them_on() -> None:
+    for more, norms in (("", None), ("liger_rms_norm: true\n", "fused"), ("liger_rms_norm: false\n", None)):
+        assert words_of([read(AXOLOTL + more)], {"gpu": "h100-sxm"}).words.get("rms_norm") == norms
+
+
+def test_the_sizes_of_megatrons_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.sh").write_text(f"{MEGATRON} --num-layers 32 --hidden-size 4096\n", "utf-8")
+    assert run([str(tmp_path / "a.sh"), "--gpu", "h100-sxm", "--model", "llama3-8b"]) in (0, 1)
+    assert "shape num_layers 32, hidden_size 4096" in capsys.readouterr().out
 
 
 def test_without_adapters_nothing_is_trained_beside_them() -> None:

@@ -317,7 +317,7 @@ def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(built: Site) -> 
     start, rest = (base / manifest["library"][part] for part in ("start", "rest"))
     files[start.name] = start.stat().st_size
     for name in manifest["packages"]:
-        wheel = (base / manifest["lockFileURL"]).parent / f"{lock['packages'][name]['file_name']}.gz"
+        wheel = (base / manifest["lockFileURL"]).parent / f"{lock['packages'][name]['file_name']}.packed"
         files[wheel.name] = wheel.stat().st_size
     assert manifest["sizes"] == files
     assert {(base / first).stat().st_size for first in manifest["first"]} < set(files.values())

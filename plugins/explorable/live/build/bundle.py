@@ -31,8 +31,11 @@ from explorable.live.build.lean import lean
 from explorable.live.build.packages import Package
 from explorable.shared.cache import fingerprint
 
-PACKED = ".gz"
-"""The end of the name of an archive that is compressed as a whole: a start unpacks it before Python gets it."""
+PACKED = ".packed"
+"""The end of the name of an archive that is compressed as a whole: a start unpacks it before Python gets it.
+
+No server knows the name. Of `.gz` some say that it is compressed on its way, and then a browser unpacks it unasked.
+"""
 _GZIP = 31
 """What zlib calls the format of gzip with the longest memory. It writes no date."""
 LOCK_FILE = "pyodide-lock.json"

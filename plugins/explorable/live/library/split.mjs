@@ -1,4 +1,4 @@
-// Splits the standard library of Pyodide's npm package into dist/python_start.zip.gz and dist/python_rest.zip.
+// Splits the standard library of Pyodide's npm package into dist/python_start.zip.packed and dist/python_rest.zip.
 // @ts-check
 //
 //   node plugins/explorable/live/library/split.mjs
@@ -35,7 +35,7 @@ split(os.path.dirname(os.path.dirname(importlib.import_module("json").__file__))
   .toJs();
 
 mkdirSync(outdir, { recursive: true });
-for (const [name, bytes] of Object.entries({ "python_start.zip.gz": start, "python_rest.zip": rest })) {
+for (const [name, bytes] of Object.entries({ "python_start.zip.packed": start, "python_rest.zip": rest })) {
   writeFileSync(join(outdir, name), bytes);
   console.log(`${name.padEnd(28)} ${String(bytes.length).padStart(8)} bytes`);
 }

@@ -124,11 +124,11 @@ test("a wheel that is not the one of the lock is refused", async () => {
 test("an archive that is compressed as a whole is unpacked; another one, and one that is cut, is refused", async () => {
   const packed = new Response(new Blob(["wheel"]).stream().pipeThrough(new CompressionStream("gzip")));
   const bytes = await packed.arrayBuffer();
-  expect(await (await unpacked(new Response(bytes), "x.whl.gz")).text()).toBe("wheel");
+  expect(await (await unpacked(new Response(bytes), "x.whl.packed")).text()).toBe("wheel");
   for (const other of ["wheel", bytes.slice(0, -1)]) {
-    await expect(unpacked(new Response(other), "x.whl.gz")).rejects.toThrow("x.whl.gz is not the file");
+    await expect(unpacked(new Response(other), "x.whl.packed")).rejects.toThrow("x.whl.packed is not the file");
   }
-  expect((await unpacked(new Response("gone", { status: 404 }), "x.whl.gz")).status).toBe(404);
+  expect((await unpacked(new Response("gone", { status: 404 }), "x.whl.packed")).status).toBe(404);
   const lost = new ReadableStream({ start: (controller) => controller.error(new DownloadError("the connection was lost")) });
-  await expect(unpacked(new Response(lost), "x.whl.gz")).rejects.toThrow("the connection was lost");
+  await expect(unpacked(new Response(lost), "x.whl.packed")).rejects.toThrow("the connection was lost");
 });

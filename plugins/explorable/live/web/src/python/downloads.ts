@@ -130,7 +130,7 @@ function otherFile(url: string): DownloadError {
 
 /** The name of an archive where it is compressed as a whole. */
 export function packed(name: string): string {
-  return `${name}.gz`;
+  return `${name}.packed`;
 }
 
 /** The archive itself, once all of it is there. */
