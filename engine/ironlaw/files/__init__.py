@@ -12,7 +12,7 @@ needs PyYAML: `pip install "ironlaw[plan]"`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 
@@ -94,8 +94,8 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     if messages.is_nvidia_smi(text):
         return messages.nvidia_smi(text)
     if command_line.is_command(text):
-        found = command_line.read(text)
-        return switches.with_switches(found, (switches.SHELL,) if command_line.has_variables(text) else ())
+        command = command_line.read(text)
+        return switches.with_switches(command, (switches.SHELL,) if command_line.has_variables(text) else ())
     if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
     if given := nano_gpt.settings(text):
@@ -138,6 +138,11 @@ def _why(text: str, faults: list[str]) -> str:
     return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
 
 
+def _are_several_runs(readings: Iterable[Reading]) -> bool:
+    """Whether commands of one text train in more than one way."""
+    return len({repr(one.facts) for one in readings if one.kind == "command" and one.facts.method is not None}) > 1
+
+
 def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     """What a paste says that may hold several things, such as a message and a YAML: the text of each, as it was read.
 
@@ -177,6 +182,7 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     if not found:
         raise why[0]
     last, reading = found[-1]  # of what there is one of, the last counts
+    reading = switches.with_switches(reading, (switches.ANOTHER,) if _are_several_runs(one for _, one in found) else ())
     found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD], *beyond[:1]))
     return tuple(found)
 

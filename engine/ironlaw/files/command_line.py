@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from ironlaw.core.errors import EngineError
@@ -39,6 +40,8 @@ _GOES_ON = re.compile(r"(?:\\|(?<=\s)`)[ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
 _VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)")
+_DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
+"""A variable with what it holds where nobody sets it."""
 _OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w*(?:ARG|OPT|FLAG|PARAM|EXTRA)\w*\}?)", re.IGNORECASE)
 """A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
@@ -59,9 +62,11 @@ _OF_A_TRAINER = frozenset((
 """Options by which a script takes those of `transformers`' Trainer."""
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
-_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward)(_\w+)?\.py(\s|$)")
-_PREFERENCES = re.compile(r"(?:\S*/)?(dpo|kto|grpo|ppo|reward)(?:_\w+)?(?:\.py)?")
-"""TRL's command or script whose trainer has more than one model."""
+_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(_\w+)?\.py(\s|$)")
+_PREFERENCES = re.compile(r"(?:\S*/)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
+"""TRL's command or script whose trainer takes preferences, or has more than one model."""
+_ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
+"""Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
 _NANO_GPT = (re.compile(r"(^|[\s/])train\.py(?=\s)"), re.compile(r"\sconfig/\w+\.py(\s|$)"))
@@ -80,7 +85,7 @@ _CHANGES_NOTHING = re.compile(
     r"remove_unused|trust_remote|use_auth|token|auth|config|model_revision|report_to|include|ignore|prediction|"
     r"per_device_eval|per_gpu_eval|max_train|max_eval|max_samples|num_workers|num_proc|chat_template|template|"
     r"plot|streaming|text|prompt|version|project|experiment|exp|name|group|conv|use_fast|evaluation)(_\w+)?|"
-    r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|beta|seed|tf32|epochs|"
+    r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|(bnb_4bit_)?quant_type|beta|seed|tf32|epochs|"
     r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+"
 )
 """Options that change neither memory nor time."""
@@ -159,7 +164,12 @@ def options(text: str) -> dict[str, str]:
         raise EngineError("command", "with an open quotation mark", "with pairs of quotation marks") from None
     found: dict[str, str] = {}
     name = ""
-    for word in words:
+    for given in words:
+        word = _DEFAULT.sub(r"\1", given)
+        if name and _VARIABLE.fullmatch(word):
+            del found[name]  # nobody knows what it holds
+            name = ""
+            continue
         if re.match(r"--?[A-Za-z]", word):
             name, equals, value = word.lstrip("-").partition("=")
             name = name.replace("-", "_")
@@ -182,7 +192,22 @@ def options(text: str) -> dict[str, str]:
 def has_variables(text: str) -> bool:
     """Whether a command takes options from variables of its shell, which nobody reads: those hold anything."""
     words = shlex.split(_one_line(text), comments=True)
-    return any(map(_OF_OPTIONS.fullmatch, words)) or any(map(_VARIABLE.fullmatch, _positional(text)))
+    valued = (
+        before
+        for before, word in pairwise(words)
+        if before[:1] == "-" and "=" not in before and _VARIABLE.fullmatch(word)
+    )
+    return (
+        any(map(_OF_OPTIONS.fullmatch, words))
+        or any(map(_VARIABLE.fullmatch, _positional(text)))
+        or any(_matters(name.lstrip("-").replace("-", "_")) for name in valued)
+    )
+
+
+def _matters(name: str) -> bool:
+    """Whether an option may change memory or time."""
+    known = any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON))
+    return name in (*_PROCESSES, *_NODES, "num_processes") or not known
 
 
 def program(text: str) -> str | None:
@@ -226,8 +251,11 @@ def read(text: str) -> Reading:
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
     inside = trainers.read(given, dialect)
     if told := next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if kind == "TRL" else None:
-        stage: Any = told[1]
+        stage: Any = _COUNTED_AS.get(told[1], told[1])
+        missing += ["BCO is counted as KTO."] if told[1] == "bco" else []
         facts = replace(inside.facts, stage=stage, **trainers.generation(given, stage))
+        if told[1] in _ALONE:
+            facts = replace(facts, referenced=False)
         inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
     if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):

@@ -15,6 +15,7 @@ SELECTIVE, FLOAT_8, BUDGET = "selective activation checkpointing", "float8", "me
 SCHEDULE = "pipeline schedule"
 SHELL = "what the shell's variables hold"
 LIGER, GATES = "Liger's kernels of norms and gates", "liger_glu_activation"
+ANOTHER = "another run in the same text"
 UNWRAPPED = "FSDP that does not gather block by block"
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
@@ -58,13 +59,14 @@ UNCOUNTED = (
     GATES,
     UNWRAPPED,
     UNFUSED,
+    ANOTHER,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
 _MORE, _BOTH = (
     ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE, UNWRAPPED, UNFUSED),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)

@@ -97,6 +97,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     rest["referenced"] = False if _is_alone(document) else None
     sharding = _sharding(document)
     recomputed = sharding.pop("checkpointing", None)
+    plain = {fact: value for fact, value in plain.items() if value is not None}
     read = {**rest, **sharding, **plain, **generation(document, rest.get("stage"))}
     if recomputed:
         # FSDP recomputes by a setting of its own, beside which Trainer refuses its own.
@@ -449,7 +450,7 @@ def _llama_factory(document: Document) -> Found:
     if found["stage"] not in ("pretrain", "sft", "dpo", "kto", "reward", "ppo"):
         raise EngineError("stage", stage, ("pt", "sft", "rm", "ppo", "dpo", "kto"))
     bits, targets = values.count("quantization_bit", document.get("quantization_bit")), document.get("lora_target")
-    if method == "lora":
+    if method in ("lora", "oft"):
         adapter = _adapter(document, (bits,) if bits else ())
         if "method" not in found and adapter["method"] == "lora":
             del adapter["method"]  # by default
@@ -475,7 +476,8 @@ def _adapted(document: Document) -> bool | None:
     if any(asked) or _bits(document):
         return True
     ranked = any(document.get(key) not in values.ABSENT for key in ("lora_r", "lora_rank"))
-    return False if False in asked else ranked or None
+    # Whoever switches four bits off has said nothing of adapters, which a rank asks for.
+    return False if False in (asked[len(_FOUR_BITS) :] if ranked else asked) else ranked or None
 
 
 def _of_a_script(document: Document) -> Found:
@@ -491,17 +493,23 @@ def _of_a_script(document: Document) -> Found:
         short = any(values.switch(key, document.get(key)) for key in _FOUR_BITS)
         asked = values.count("bits", document.get("bits"))
         bits = (*_bits(document), *((4,) if short else ()), *((asked,) if asked else ()))
-        # TRL's own key for double quantization, which it leaves out where its file is silent.
-        nested = document.get("use_bnb_nested_quant", False)
+        # TRL's own key for double quantization, which it leaves out where its file is silent, and QLoRA's script's.
+        nested = document.get("use_bnb_nested_quant", document.get("double_quant", False))
         found |= _adapter(ChainMap(document, {"double_quantization": nested}), bits)  # type: ignore[arg-type]
         found["targets"] = targets
     found["attention"] = _attention(document.get("attn_implementation"))
     if any(values.switch(key, document.get(key)) for key in ("use_flash_attn", "use_flash_attention_2")):
         found["attention"] = "flash"
-    found["stage"] = next((stage for stage, marks in _STAGES.items() if marks & document.keys()), None)
+    if lengths := [values.count(key, document.get(key)) for key in _TWO_LENGTHS if document.get(key)]:
+        found["sequence"] = sum(filter(None, lengths))
+    # Other trainers have the one key beside the length of a whole example, which GRPO's has not.
+    keys = document.keys() - ({"max_completion_length"} if "max_length" in document else set())
+    found["stage"] = next((stage for stage, marks in _STAGES.items() if marks & keys), None)
     return {**found, **_reentrant(document), **_optimizer(document, "optim")}
 
 
+_TWO_LENGTHS = ("source_max_len", "target_max_len")
+"""Of a question and of its answer, as QLoRA's script cuts them."""
 _SHORT: Mapping[str, Format] = {"bf16": "bf16", "fp16": "fp16", "half": "fp16", "fp32": "fp32", "float": "fp32"}
 """Names of formats that scripts take beside PyTorch's."""
 _ALONE = ("orpo", "simpo")

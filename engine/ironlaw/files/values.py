@@ -32,6 +32,7 @@ OPTIMIZERS: Mapping[str, tuple[str, str | None]] = {
     "adamw": ("adamw", None),
     "adam": ("adam", None),
     "adamw_8bit": ("adamw-8bit", None),
+    "adamw_torch_8bit": ("adamw-8bit", None),
     "adamw_bnb_8bit": ("adamw-8bit", None),
     "paged_adamw_8bit": ("paged-adamw-8bit", None),
     "paged_adamw_32bit": ("paged-adamw", None),

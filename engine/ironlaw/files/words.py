@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -43,6 +44,7 @@ DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
+_STRANGE = "is no model that the planner knows by name"
 _HOW_MANY = "Nobody says how many devices divide it: it is counted on one. Say how many by --dp."
 UNUSED = "DeepSpeed's file counts for nothing here: another text divides by FSDP, and none names it."
 """Said of a file of DeepSpeed that no program reads."""
@@ -137,7 +139,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     words |= _offload(facts, model, {**words, **given})
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
-        raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
+        raise EngineError("model", _strange(read) or MISSING, ("a config.json", "a name that the engine knows"))
     if "gpu" not in words:
         raise EngineError("gpu", MISSING, ("a name that the engine knows", "the table of nvidia-smi"))
     # With everything from files there, a sentence on what is missing in one of them says nothing any more.
@@ -160,6 +162,13 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if any(line.endswith(ADD) for line in told):
         beside = "both"
     return Understood(words, tuple(assumed), told, read, beside)
+
+
+def _strange(readings: Iterable[Reading]) -> str:
+    """The name on the hub that a file gives a model which the engine does not know; empty where it may not be told."""
+    lines = (line for reading in readings for line in reading.missing)
+    found = (re.match(rf"([\w./-]+) {_STRANGE}", line) for line in lines)
+    return next((one[1] for one in found if one), "")
 
 
 def _operations(facts: Facts, model: Any, assumed: list[str]) -> Facts:

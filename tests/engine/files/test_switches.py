@@ -11,7 +11,7 @@ import pytest
 
 from ironlaw.cli.plan import run
 from ironlaw.core.errors import EngineError
-from ironlaw.files import read
+from ironlaw.files import parts, read
 from ironlaw.files.exports import exports
 from ironlaw.files.logs import read as read_log
 from ironlaw.files.switches import UNCOUNTED, besides, waits
@@ -120,6 +120,47 @@ def test_a_verdict_waits_for_files_that_are_named_and_not_there_and_for_who_divi
     found = words_of([read(f"{TRL} --deepspeed ds.json"), read('{"zero_optimization": {"stage": 3}}')], {"gpu": "t4"})
     assert found.besides == "less"
     assert found.missing == ("Nobody says how many devices divide it: it is counted on one. Say how many by --dp.",)
+
+
+ORPO = "python {}.py --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name x --bf16 --use_peft"
+
+
+def test_trainers_of_preferences_are_known_by_their_scripts_and_keys() -> None:
+    """ORPO and CPO join both halves of a pair in one pass, and ask no reference."""
+    for script, stage, referenced in (("orpo", "dpo", False), ("cpo", "dpo", False), ("bco", "kto", None)):
+        facts = read(ORPO.format(script)).facts
+        assert (facts.stage, facts.referenced) == (stage, referenced)
+    assert words_of([read(f"{ORPO.format('orpo')} --per_device_train_batch_size 4")], {"gpu": "t4"}).words["batch"] == 8
+    keys = "model_name_or_path: gpt2\nper_device_train_batch_size: 1\nbeta: 0.1\nmax_completion_length: 512\n{}"
+    assert [read(keys.format(more)).facts.stage for more in ("", "max_length: 1024\n")] == ["grpo", "dpo"]
+
+
+def test_adapters_are_read_as_the_scripts_around_a_trainer_ask_for_them() -> None:
+    """FastChat's `q_lora` only quantizes, QLoRA's script has its own names, LLaMA-Factory quantizes under OFT too."""
+    command = "python {} --model_name_or_path huggyllama/llama-13b --bf16 --per_device_train_batch_size 2"
+    plain = read(f"{command.format('train_lora.py')} --lora_r 8 --q_lora False").facts
+    assert (plain.method, plain.rank) == ("lora", 8)
+    more = "--lora_r 8 --bits 4 --quant_type nf4 --source_max_len 16 --target_max_len 512"
+    own = f"{command.format('qlora.py')} {more}"
+    assert [read(own + more).facts.double_quantization for more in ("", " --double_quant")] == [False, True]
+    assert (read(own).facts.sequence, read(own).missing) == (528, ())
+    assert read(LLAMA_FACTORY.format("oft") + "quantization_bit: 4\n").facts.method == "qlora"
+    assert read(AXOLOTL + "optimizer: adamw_torch_8bit\n").facts.optimizer == "adamw-8bit"
+
+
+def test_two_runs_in_one_text_are_told() -> None:
+    told = "Not counted, though it changes memory or time: another run in the same text."
+    for first, both in ((f"{TRL} --use_peft", True), (TRL, False)):
+        found = [reading for _, reading in parts(f"```bash\n{first}\n```\n\n# The other\n```bash\n{TRL}\n```\n")]
+        assert any(told in reading.missing for reading in found) == both
+
+
+def test_an_option_whose_value_is_a_variable_is_left_out_and_told() -> None:
+    run = "deepspeed --num_gpus $NGPUS train.py --model_name_or_path gpt2 --output_dir $OUT --bf16"
+    found = read(f"{run} --per_device_train_batch_size ${{BATCH:-4}}")
+    assert (found.facts.devices, found.facts.micro_batch) == (None, 4)
+    assert "what the shell's variables hold" in found.uncounted
+    assert not read(run.replace("$NGPUS", "2")).uncounted
 
 
 def test_the_norms_of_liger_are_counted_where_a_file_switches_them_on() -> None:
@@ -345,3 +386,11 @@ def test_a_closed_input_is_a_line_and_utf_16_is_read(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(AXOLOTL.encode("utf-16"))))
     assert run(["-", "--gpu", "h100-sxm"]) == 0
     assert "axolotl: model llama3.1-8b" in capsys.readouterr().out
+
+
+def test_a_model_that_nobody_knows_is_named_where_its_name_is_public() -> None:
+    run = "python train.py --model_name_or_path {} --bf16 --per_device_train_batch_size 1"
+    for name, said in (("lmsys/vicuna-99b", "model 'lmsys/vicuna-99b' is unknown"), ("/home/me/x", "model is missing")):
+        with pytest.raises(EngineError) as caught:
+            words_of([read(run.format(name))], {"gpu": "t4"})
+        assert str(caught.value).startswith(said)

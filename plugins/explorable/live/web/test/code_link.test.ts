@@ -1,6 +1,6 @@
 // Code in a link is untrusted: it opens as text or not at all, and nothing of it runs or is kept without the reader.
 import fc from "fast-check";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { packed } from "../src/packed";
 import { FRAGMENT, linkedCode, linkTo, MOST_CODE } from "../src/snippet/link";
 import { LinkedCode, type Linkable } from "../src/snippet/linked";
@@ -59,6 +59,9 @@ describe("a snippet whose code came with a link", () => {
     document.body.replaceChildren(host);
     history.replaceState(null, "", "/");
   });
+
+  // A snippet that is not gone opens the next test's link too.
+  afterEach(() => gone.abort());
 
   const snippet = (): Linkable => ({
     host,

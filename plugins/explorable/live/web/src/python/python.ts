@@ -123,5 +123,7 @@ function plainMessage(error: Error): string {
 }
 
 function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  // Emscripten's exit status has a message and is no Error.
+  const { message } = Object(error) as { message?: unknown };
+  return typeof message === "string" ? message : String(error);
 }
