@@ -15,7 +15,7 @@ from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import cluster_files, nano_gpt, trainers, values
-from ironlaw.files.facts import DIVIDES, Facts, Reading
+from ironlaw.files.facts import DIVIDES, NOT_UNDERSTOOD, Facts, Reading
 from ironlaw.files.switches import asked, with_switches
 
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
@@ -42,6 +42,8 @@ LONGEST = 50_000
 _VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)")
 _DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
 """A variable with what it holds where nobody sets it."""
+_LASTS = re.compile(r"(num_|max_)?(train_)?(epochs|steps|iters)|max_train_steps|num_train_epochs|train_iters")
+"""How long a training lasts changes neither the memory nor the time of a step."""
 _OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w*(?:ARG|OPT|FLAG|PARAM|EXTRA)\w*\}?)", re.IGNORECASE)
 """A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
@@ -62,8 +64,8 @@ _OF_A_TRAINER = frozenset((
 """Options by which a script takes those of `transformers`' Trainer."""
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
-_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(sft|dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(_\w+)?\.py(\s|$)")
-_PREFERENCES = re.compile(r"(?:\S*/)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
+_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_)?(sft|dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(_\w+)?\.py(\s|$)")
+_PREFERENCES = re.compile(r"(?:\S*/)?(?:run_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
 """TRL's command or script whose trainer takes preferences, or has more than one model."""
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
@@ -74,7 +76,7 @@ _NANO_GPT = (re.compile(r"(^|[\s/])train\.py(?=\s)"), re.compile(r"\sconfig/\w+\
 _LAUNCHES = re.compile(
     r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
     r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
-    r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|zero_stage|fsdp_\w+|"
+    r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|fsdp_\w+|"
     r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_\w+|include|exclude|gradient_clipping"
 )
 """Options of the programs that start processes."""
@@ -206,7 +208,7 @@ def has_variables(text: str) -> bool:
 
 def _matters(name: str) -> bool:
     """Whether an option may change memory or time."""
-    known = any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON))
+    known = any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
     return name in (*_PROCESSES, *_NODES, "num_processes") or not known
 
 
@@ -248,15 +250,14 @@ def read(text: str) -> Reading:
     named_file = _settings_file(text, given)
     if dialect is None:
         missing.append(named_file or "The script's own settings are not in it: add its file.")
+        launched = launched.joined(_preferred(text, given)[0]) if named_file else launched
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
     inside = trainers.read(given, dialect)
-    if told := next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if kind == "TRL" else None:
-        stage: Any = _COUNTED_AS.get(told[1], told[1])
-        missing += ["BCO is counted as KTO."] if told[1] == "bco" else []
-        facts = replace(inside.facts, stage=stage, **trainers.generation(given, stage))
-        if told[1] in _ALONE:
-            facts = replace(facts, referenced=False)
+    preferred, told = _preferred(text, given) if kind == "TRL" else (Facts(), ())
+    if preferred.stage:
+        facts = preferred.completed(inside.facts)
         inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
+        missing += told
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
     if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
         by_default = by_default.completed(Facts(sequence=1024))
@@ -280,6 +281,17 @@ def read(text: str) -> Reading:
     return with_switches(read, switched)
 
 
+def _preferred(text: str, given: Mapping[str, Any]) -> tuple[Facts, tuple[str, ...]]:
+    """What the name of TRL's command or script says, and a sentence where the engine counts another trainer for it."""
+    told = next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if _TRL.search(text) else None
+    if told is None:
+        return Facts(), ()
+    stage: Any = _COUNTED_AS.get(told[1], told[1])
+    facts = Facts(stage=stage, **trainers.generation(given, stage))
+    facts = replace(facts, referenced=False) if told[1] in _ALONE else facts
+    return facts, ("BCO is counted as KTO.",) if told[1] == "bco" else ()
+
+
 def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     """What the program says that starts the processes: how many, and with accelerate what they divide."""
     # Each is looked up, so that none is told as not understood.
@@ -295,6 +307,8 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     if "config_file" in given:
         missing.append(f"It names accelerate's file, {DIVIDES}")
     how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
+    if how is None and re.fullmatch("[0-3]", str(given.get("zero_stage", ""))):
+        facts = facts.joined(Facts(runtime="deepspeed", zero=int(given["zero_stage"])))  # a script's own option
     groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
     if how or groups or "mixed_precision" in given:
         engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}
@@ -331,7 +345,7 @@ def _not_understood(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         return ()
     listed = ", ".join(f"--{name}" for name in told) + (f" and {more} more" if more and told else "")
-    return (f"Not understood of the command, and not counted: {listed or f'{more} of its options'}.",)
+    return (f"{NOT_UNDERSTOOD}, and not counted: {listed or f'{more} of its options'}.",)
 
 
 def _nodes(value: object) -> int | None:

@@ -113,12 +113,14 @@ def trainer(c: Setup) -> Settings | None:
     if optimizer is None or elsewhere or frozen or rounded or own or not kept:
         return None
     compute = c.precision.compute.name
+    # Mixed precision makes FP32 of what FSDP divides.
+    pure = uses_fsdp(c) and c.adaptation.everything and c.precision.name in ("bf16", "fp16")
     found: dict[str, Any] = {
         "per_device_train_batch_size": c.batch,
         "gradient_accumulation_steps": c.micro_batches,
         "max_length": c.sequence,
-        "bf16": compute == "bf16",
-        "fp16": compute == "fp16",
+        "bf16": compute == "bf16" and not pure,
+        "fp16": compute == "fp16" and not pure,
         "optim": optimizer,
         "gradient_checkpointing": c.checkpointing.kind == "full",
         "attn_implementation": "eager" if c.attention.kernel == "standard" else fused_attention(c.chip),

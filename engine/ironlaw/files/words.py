@@ -14,7 +14,7 @@ from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import ADD, DIVIDES, UNREAD, Facts, Format, Reading
+from ironlaw.files.facts import ADD, DIVIDES, NOT_UNDERSTOOD, UNREAD, Facts, Format, Reading
 from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
@@ -159,7 +159,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     beside = besides(uncounted, adapters=adapters)
     if _HOW_MANY in told:  # dividing takes less
         beside = "less" if beside in (None, "less") else "both"
-    if any(line.endswith(ADD) for line in told):
+    if any(line.endswith(ADD) or line.startswith((UNREAD, NOT_UNDERSTOOD)) for line in told):
         beside = "both"
     return Understood(words, tuple(assumed), told, read, beside)
 
@@ -249,6 +249,9 @@ def joined(readings: Iterable[Reading]) -> Joined:
     if any(one.kind == "accelerate" and one.facts.checkpointing for one in read):
         # Of the two FSDP recomputes: Trainer refuses its own beside that.
         lower |= {kind: {*lower.get(kind, ()), "checkpointing"} for kind in (*trainers.KINDS, "command")}
+    if any(one.kind == "command" and one.facts.stage and "stage" not in one.silent for one in read):
+        # The script says which trainer it is, and its file's keys only seem to.
+        lower |= {"TRL": {*lower.get("TRL", ()), "stage", "referenced"}}
     if makes_optimizer(read):
         theirs = {"optimizer", "update"}
         lower |= {kind: {*lower.get(kind, ()), *theirs} for one in read if (kind := one.kind) != "DeepSpeed"}
@@ -260,12 +263,23 @@ def joined(readings: Iterable[Reading]) -> Joined:
         facts = replace(facts, devices=None if rest or not replicas else replicas * facts.together)
     if facts.method in ("full", "freeze"):
         facts = replace(facts, rank=None)
-    if facts.runtime == "fsdp" and said.weights is None and facts.method in (None, "full", "freeze"):
+    if facts.runtime == "fsdp" and _everything(facts) and (said.weights is None or _is_mixed(read, facts)):
         # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
         facts = replace(facts, weights=None)
+    elif _everything(facts) and facts.weights in ("bf16", "fp16") and facts.compute == "fp32":
+        facts = replace(facts, compute=facts.weights)  # without mixed precision products have the weights' format
     facts, groups = _one_group(facts)
     files = tuple(_of_one_group(one, groups) for one in files) if groups > 1 else files
     return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()), groups)
+
+
+def _is_mixed(readings: Iterable[Reading], facts: Facts) -> bool:
+    """Whether a program asks accelerate for mixed precision, which makes FP32 of what is trained; pure 16 bits do not.
+
+    Source: accelerate 1.15 (`utils/fsdp_utils.py`, `fsdp2_prepare_model`; `Accelerator.prepare_model`).
+    """
+    pure = any(one.kind == "LLaMA-Factory" and one.facts.weights in ("bf16", "fp16") for one in readings)
+    return facts.compute in ("bf16", "fp16", *_AUTO) and not pure
 
 
 def _one_group(facts: Facts) -> tuple[Facts, Count]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -394,3 +395,56 @@ def test_a_model_that_nobody_knows_is_named_where_its_name_is_public() -> None:
         with pytest.raises(EngineError) as caught:
             words_of([read(run.format(name))], {"gpu": "t4"})
         assert str(caught.value).startswith(said)
+
+
+def test_what_fsdp_divides_is_fp32_under_mixed_precision_however_it_is_loaded() -> None:
+    """The recipes of the alignment handbook load a model in 16 bits; accelerate makes FP32 of what is trained."""
+    fsdp = read(
+        "distributed_type: FSDP\nnum_processes: 2\nmixed_precision: bf16\nfsdp_config:\n"
+        "  fsdp_sharding_strategy: FULL_SHARD\n"
+    )
+    run = "model_name_or_path: gpt2\nper_device_train_batch_size: 1\nmax_length: 128\nbf16: {}\ntorch_dtype: bfloat16\n"
+    pure = replace(fsdp, facts=replace(fsdp.facts, compute=None))
+    precisions = [
+        words_of([read(run.format(mixed)), divided], {"gpu": "l40s"}).words["precision"]
+        for mixed, divided in (("true", fsdp), ("false", pure))
+    ]
+    assert precisions == ["mixed-bf16", "bf16"]
+
+
+@pytest.mark.parametrize(
+    ("launch", "stage", "referenced", "sequences"),
+    [
+        ("trl dpo", "dpo", None, 4),
+        ("trl kto", "kto", None, 2),
+        ("trl grpo", "grpo", False, 2),
+        ("accelerate launch scripts/run_dpo.py", "dpo", None, 4),
+        ("accelerate launch scripts/run_orpo.py", "dpo", False, 4),
+        ("accelerate launch trl/scripts/reward.py", "reward", None, 4),
+    ],
+)
+def test_trls_command_says_which_trainer_reads_the_file_that_it_names(
+    launch: str, stage: str, referenced: bool | None, sequences: int
+) -> None:
+    file = "model_name_or_path: gpt2\nper_device_train_batch_size: 2\nmax_length: 128\nbeta: 0.1\n"
+    found = words_of([read(f"{launch} --config a.yaml"), read(file)], {"gpu": "l40s"})
+    assert found.words["batch"] == sequences
+    assert bool(found.words.get("reference")) == (stage in ("dpo", "kto", "grpo") and referenced is None)
+
+
+def test_a_scripts_own_stage_of_zero_divides() -> None:
+    """DeepSpeed-Chat and OpenRLHF take it as an option."""
+    facts = read("deepspeed --num_gpus 8 main.py --model_name_or_path gpt2 --bf16 --zero_stage 3").facts
+    assert (facts.runtime, facts.zero, facts.devices) == ("deepspeed", 3, 8)
+
+
+def test_a_verdict_waits_for_what_was_not_read_and_not_understood() -> None:
+    run = "torchrun --nproc-per-node 2 train.py --model_name_or_path gpt2 --bf16 --per_device_train_batch_size 1"
+    for text, direction in (
+        (run, None),
+        (f"{run} --num_train_epochs $EPOCHS --max_steps $STEPS", None),
+        (f"{run} --only_optimize_lora", "both"),
+        (f'{run}\n\n{{\n  "zero_optimization": {{"stage": 3,}}\n}}\n', "both"),
+    ):
+        found = words_of([reading for _, reading in parts(text)], {"gpu": "l40s"})
+        assert found.besides == direction, text
