@@ -44,7 +44,7 @@ _DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
 """A variable with what it holds where nobody sets it."""
 _LASTS = re.compile(r"(num_|max_)?(train_)?(epochs|steps|iters)|max_train_steps|num_train_epochs|train_iters")
 """How long a training lasts changes neither the memory nor the time of a step."""
-_OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w*(?:ARG|OPT|FLAG|PARAM|EXTRA)\w*\}?)", re.IGNORECASE)
+_OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w{0,40}(?:ARG|OPT|FLAG|PARAM|EXTRA)\w{0,40}\}?)", re.IGNORECASE)
 """A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
 """Options that are told by name where they are not understood."""
