@@ -44,7 +44,9 @@ _DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
 """A variable with what it holds where nobody sets it."""
 _LASTS = re.compile(r"(num_|max_)?(train_)?(epochs|steps|iters)|max_train_steps|num_train_epochs|train_iters")
 """How long a training lasts changes neither the memory nor the time of a step."""
-_OF_OPTIONS = re.compile(r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w{0,40}(?:ARG|OPT|FLAG|PARAM|EXTRA)\w{0,40}\}?)", re.IGNORECASE)
+_OF_OPTIONS = re.compile(
+    r"\$(?:[@*]|\{\w+\[[@*]\]\}|\{?\w{0,40}(?:ARG|OPT|FLAG|PARAM|EXTRA)\w{0,40}\}?)", re.IGNORECASE
+)
 """A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
 """Options that are told by name where they are not understood."""
@@ -161,13 +163,12 @@ def options(text: str) -> dict[str, str]:
     if len(line := _one_line(text)) > LONGEST:
         raise EngineError("command", f"of {len(line)} characters", f"at most {LONGEST} characters long")
     try:
-        words = shlex.split(line, comments=True)
+        words = _words(line)
     except ValueError:
         raise EngineError("command", "with an open quotation mark", "with pairs of quotation marks") from None
     found: dict[str, str] = {}
     name = ""
-    for given in words:
-        word = _DEFAULT.sub(r"\1", given)
+    for word in words:
         if name and _VARIABLE.fullmatch(word):
             del found[name]  # nobody knows what it holds
             name = ""
@@ -191,9 +192,19 @@ def options(text: str) -> dict[str, str]:
     return found
 
 
+def _words(line: str) -> list[str]:
+    """A command's words: a variable with what it holds by default is that, and one behind `=` a word of its own."""
+    found: list[str] = []
+    for word in shlex.split(line, comments=True):
+        name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
+        value = _DEFAULT.sub(r"\1", value)
+        found += [name, value] if equals and _VARIABLE.fullmatch(value) else [f"{name}{equals}{value}"]
+    return found
+
+
 def has_variables(text: str) -> bool:
     """Whether a command takes options from variables of its shell, which nobody reads: those hold anything."""
-    words = shlex.split(_one_line(text), comments=True)
+    words = _words(_one_line(text))
     valued = (
         before
         for before, word in pairwise(words)
@@ -334,7 +345,7 @@ def _settings_file(text: str, given: Mapping[str, Any]) -> str:
 
 def _positional(text: str) -> Iterable[str]:
     """The words of a command that follow no option."""
-    words = shlex.split(_one_line(text), comments=True)
+    words = _words(_one_line(text))
     return (word for before, word in zip(("", *words), words, strict=False) if not before.startswith("-"))
 
 

@@ -161,6 +161,8 @@ def test_an_option_whose_value_is_a_variable_is_left_out_and_told() -> None:
     found = read(f"{run} --per_device_train_batch_size ${{BATCH:-4}}")
     assert (found.facts.devices, found.facts.micro_batch) == (None, 4)
     assert "what the shell's variables hold" in found.uncounted
+    behind = read(f"{run.replace('$NGPUS', '2')} --per_device_train_batch_size=$BATCH")
+    assert (behind.facts.devices, "what the shell's variables hold" in behind.uncounted) == (2, True)
     assert not read(run.replace("$NGPUS", "2")).uncounted
 
 
