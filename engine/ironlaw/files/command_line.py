@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 from ironlaw.core.errors import EngineError
@@ -40,8 +40,14 @@ _GOES_ON = re.compile(r"(?:\\|(?<=\s)`)[ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
 _VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)")
+_REDIRECTS = re.compile(r"\|{1,2}|(?:\d|&)?>{1,2}.*")
+"""Where a command's words end and the place of its output begins."""
 _DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
 """A variable with what it holds where nobody sets it."""
+_TURNS = re.compile(
+    r"config|config_file|deepspeed\w*|mixed_precision|zero_stage|fsdp\w*|offload_\w+|stage|include|use_\w+|num_processes"
+)
+"""Options whose values decide what is counted, though some of them only start processes."""
 _LASTS = re.compile(r"(num_|max_)?(train_)?(epochs|steps|iters)|max_train_steps|num_train_epochs|train_iters")
 """How long a training lasts changes neither the memory nor the time of a step."""
 _OF_OPTIONS = re.compile(
@@ -69,6 +75,7 @@ _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_)?(sft|dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(_\w+)?\.py(\s|$)")
 _PREFERENCES = re.compile(r"(?:\S*/)?(?:run_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
 """TRL's command or script whose trainer takes preferences, or has more than one model."""
+_SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
@@ -76,7 +83,7 @@ _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 _NANO_GPT = (re.compile(r"(^|[\s/])train\.py(?=\s)"), re.compile(r"\sconfig/\w+\.py(\s|$)"))
 """nanoGPT's script with a file of its settings; that of GPT-2 says what the script says by itself."""
 _LAUNCHES = re.compile(
-    r"master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
+    r"u|use_env|master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
     r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
     r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|fsdp_\w+|"
     r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_\w+|include|exclude|gradient_clipping"
@@ -90,7 +97,16 @@ _CHANGES_NOTHING = re.compile(
     r"per_device_eval|per_gpu_eval|max_train|max_eval|max_samples|num_workers|num_proc|chat_template|template|"
     r"plot|streaming|text|prompt|version|project|experiment|exp|name|group|conv|use_fast|evaluation)(_\w+)?|"
     r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|(bnb_4bit_)?quant_type|beta|seed|tf32|epochs|"
-    r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+"
+    r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+|"
+    r"full_determinism|skip_memory_metrics|label_names|accelerator_config|average_tokens_across_devices|past_index|"
+    r"split_batches|keep_linebreaks|model_type|low_cpu_mem_usage|with_tracking|num_warmup_steps|checkpointing_steps|"
+    r"early_stopping_\w+|padding_side|use_slow_tokenizer|(eos|pad)_token|truncation_mode|shuffle_dataset|use_rslora|"
+    r"lora_task_type|router_aux_loss_coef|neftune_noise_alpha|(rpo|ld|cpo)_alpha|disable_dropout|simpo_gamma|pref_beta|"
+    r"(un)?desirable_weight|f_divergence_type|discopop_tau|loss_type|max_(prompt|completion)_length|temperature|"
+    r"top_[pk]|min_p|repetition_penalty|epsilon\w*|delta|scale_rewards|reward_weights|mask_truncated_completions|"
+    r"importance_sampling_level|vllm_server_\w+|num_completions_to_print|missing_eos_penalty|total_episodes|"
+    r"enable_thinking|mask_history|buffer_size|mix_strategy|interleave_probs|loraplus_lr_ratio|\w*swanlab\w*|"
+    r"hf_hub_token|tool_format|default_system|data_shared_file_system"
 )
 """Options that change neither memory nor time."""
 
@@ -104,7 +120,10 @@ _OF_MEGATRON = re.compile(
     r"use_mcore_models|use_legacy_models|overlap_\w+|tp_comm_\w+|"
     r"mock_data|split|lr\w*|min_lr\w*|clip_grad|train_samples|exit_\w+|distributed_\w+|ckpt_\w+|load|timing_\w+|"
     r"manual_gc\w*|attention_softmax_in_fp32|use_cpu_initialization|initial_loss_scale|loss_scale\w*|"
-    r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger"
+    r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger|"
+    r"(start|end)_weight_decay|weight_decay_incr_style|auto_detect_ckpt_format|reset_(position_ids|attention_mask)|"
+    r"eod_mask_loss|override_opt_param_scheduler|finetune|profile\w*|use_checkpoint_args|tiktoken_pattern|"
+    r"high_priority_stream_groups"
 )
 """Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 
@@ -195,7 +214,7 @@ def options(text: str) -> dict[str, str]:
 def _words(line: str) -> list[str]:
     """A command's words: a variable with what it holds by default is that, and one behind `=` a word of its own."""
     found: list[str] = []
-    for word in shlex.split(line, comments=True):
+    for word in takewhile(lambda one: not _REDIRECTS.fullmatch(one), shlex.split(line, comments=True)):
         name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
         value = _DEFAULT.sub(r"\1", value)
         found += [name, value] if equals and _VARIABLE.fullmatch(value) else [f"{name}{equals}{value}"]
@@ -205,22 +224,22 @@ def _words(line: str) -> list[str]:
 def has_variables(text: str) -> bool:
     """Whether a command takes options from variables of its shell, which nobody reads: those hold anything."""
     words = _words(_one_line(text))
-    valued = (
-        before
-        for before, word in pairwise(words)
-        if before[:1] == "-" and "=" not in before and _VARIABLE.fullmatch(word)
-    )
-    return (
-        any(map(_OF_OPTIONS.fullmatch, words))
-        or any(map(_VARIABLE.fullmatch, _positional(text)))
-        or any(_matters(name.lstrip("-").replace("-", "_")) for name in valued)
-    )
+    for before, word in pairwise(["", *words]):
+        if before[:1] != "-" or "=" in before:
+            if _VARIABLE.fullmatch(word) or _OF_OPTIONS.fullmatch(word):
+                return True
+        elif "$" in word and _matters(
+            before.lstrip("-").replace("-", "_"), whole=_VARIABLE.fullmatch(word) is not None
+        ):
+            return True
+    return False
 
 
-def _matters(name: str) -> bool:
-    """Whether an option may change memory or time."""
-    known = any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
-    return name in (*_PROCESSES, *_NODES, "num_processes") or not known
+def _matters(name: str, *, whole: bool) -> bool:
+    """Whether an option may change memory or time; where a variable is a part of its value, whether it does."""
+    if _TURNS.fullmatch(name) or name in (*_PROCESSES, *_NODES):
+        return True
+    return whole and not any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
 
 
 def program(text: str) -> str | None:
@@ -244,7 +263,7 @@ def read(text: str) -> Reading:
     """The facts of a command. Raises `EngineError` for a value that the program would refuse."""
     given = _Asked(options(text))
     kind = program(text)
-    launched, missing = _launched(given)
+    launched, missing = _launched(given, by_deepspeed=re.search(r"(?:^|\s)deepspeed\s", _one_line(text)) is not None)
     if kind == "Megatron-LM":
         facts = launched.joined(_megatron(given))
         partly = ("recompute_num_layers",) if _recomputes_partly(given) else ()
@@ -294,7 +313,9 @@ def read(text: str) -> Reading:
 
 def _preferred(text: str, given: Mapping[str, Any]) -> tuple[Facts, tuple[str, ...]]:
     """What the name of TRL's command or script says, and a sentence where the engine counts another trainer for it."""
-    told = next(filter(None, map(_PREFERENCES.fullmatch, _positional(text))), None) if _TRL.search(text) else None
+    scripts = (word.removeprefix("trl.scripts.") for word in _words(_one_line(text)) if _SCRIPT.search(word))
+    names = (*_positional(text), *scripts) if _TRL.search(text) else ()
+    told = next(filter(None, map(_PREFERENCES.fullmatch, names)), None)
     if told is None:
         return Facts(), ()
     stage: Any = _COUNTED_AS.get(told[1], told[1])
@@ -303,7 +324,7 @@ def _preferred(text: str, given: Mapping[str, Any]) -> tuple[Facts, tuple[str, .
     return facts, ("BCO is counted as KTO.",) if told[1] == "bco" else ()
 
 
-def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
+def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, list[str]]:
     """What the program says that starts the processes: how many, and with accelerate what they divide."""
     # Each is looked up, so that none is told as not understood.
     per_node, nodes = (
@@ -318,7 +339,8 @@ def _launched(given: Mapping[str, Any]) -> tuple[Facts, list[str]]:
     if "config_file" in given:
         missing.append(f"It names accelerate's file, {DIVIDES}")
     how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
-    if how is None and re.fullmatch("[0-3]", str(given.get("zero_stage", ""))):
+    named = any(str(given.get(key, "")).endswith(".json") for key in ("deepspeed", "deepspeed_config"))
+    if by_deepspeed and not named and re.fullmatch("[0-3]", str(given.get("zero_stage", ""))):
         facts = facts.joined(Facts(runtime="deepspeed", zero=int(given["zero_stage"])))  # a script's own option
     groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
     if how or groups or "mixed_precision" in given:

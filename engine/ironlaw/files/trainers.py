@@ -412,7 +412,8 @@ def _axolotl(document: Document) -> Found:
     found |= _reentrant(document)
     fused = ("liger_fused_linear_cross_entropy", "unsloth_cross_entropy_loss")
     found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused) or _cuts(document)
-    found["fused_norm"] = values.switch("liger_rms_norm", document.get("liger_rms_norm")) or None
+    liger = "liger" in str(document.get("plugins")).lower()
+    found["fused_norm"] = (liger and values.switch("liger_rms_norm", document.get("liger_rms_norm"))) or None
     return {**found, **_optimizer(document, "optimizer")}
 
 

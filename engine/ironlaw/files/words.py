@@ -159,7 +159,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     beside = besides(uncounted, adapters=adapters)
     if _HOW_MANY in told:  # dividing takes less
         beside = "less" if beside in (None, "less") else "both"
-    if any(line.endswith(ADD) or line.startswith((UNREAD, NOT_UNDERSTOOD)) for line in told):
+    broken = [line for line in told if line.startswith(UNREAD) and ("JSON" in line or "YAML" in line)]
+    if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in told):
         beside = "both"
     return Understood(words, tuple(assumed), told, read, beside)
 
@@ -278,7 +279,9 @@ def _is_mixed(readings: Iterable[Reading], facts: Facts) -> bool:
 
     Source: accelerate 1.15 (`utils/fsdp_utils.py`, `fsdp2_prepare_model`; `Accelerator.prepare_model`).
     """
-    pure = any(one.kind == "LLaMA-Factory" and one.facts.weights in ("bf16", "fp16") for one in readings)
+    # Of LLaMA-Factory, also by a command: its `pure_bf16`.
+    own = [one for one in readings if one.facts.unprepared and "weights" not in one.silent]
+    pure = any(one.facts.weights in ("bf16", "fp16") for one in own)
     return facts.compute in ("bf16", "fp16", *_AUTO) and not pure
 
 

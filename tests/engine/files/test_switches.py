@@ -167,7 +167,13 @@ def test_an_option_whose_value_is_a_variable_is_left_out_and_told() -> None:
 
 
 def test_the_norms_of_liger_are_counted_where_a_file_switches_them_on() -> None:
-    for more, norms in (("", None), ("liger_rms_norm: true\n", "fused"), ("liger_rms_norm: false\n", None)):
+    plugin = "plugins: [axolotl.integrations.liger.LigerPlugin]\n"
+    for more, norms in (
+        ("", None),
+        (f"{plugin}liger_rms_norm: true\n", "fused"),
+        (f"{plugin}liger_rms_norm: false\n", None),
+        ("liger_rms_norm: true\n", None),  # without its plugin it does nothing
+    ):
         assert words_of([read(AXOLOTL + more)], {"gpu": "h100-sxm"}).words.get("rms_norm") == norms
 
 
@@ -450,3 +456,40 @@ def test_a_verdict_waits_for_what_was_not_read_and_not_understood() -> None:
     ):
         found = words_of([reading for _, reading in parts(text)], {"gpu": "l40s"})
         assert found.besides == direction, text
+
+
+@pytest.mark.parametrize(
+    ("more", "waits_for"),
+    [
+        ("--mixed_precision $MP", True),
+        ("--deepspeed $DS", True),
+        ("--include localhost:$GPUS", True),
+        ('--output_dir "$PARAMS_DIR" --run_name $EXTRA_NAME', False),
+        ("2>&1 | tee $LOG", False),
+        ("> $LOG_FILE", False),
+        ("--full_determinism --use_rslora --truncation_mode keep_start --neftune_noise_alpha 5", False),
+    ],
+)
+def test_a_variable_matters_where_its_option_does(more: str, waits_for: bool) -> None:
+    run = f"accelerate launch --num_processes 2 train.py --model_name_or_path gpt2 --bf16 --max_length 512 {more}"
+    assert (words_of([read(run)], {"gpu": "l40s"}).besides is not None) == waits_for
+
+
+def test_a_trainer_is_known_behind_any_option_and_as_a_module() -> None:
+    for launch in ("accelerate launch --multi_gpu examples/scripts/dpo.py", "torchrun -m trl.scripts.dpo"):
+        assert read(f"{launch} --model_name_or_path gpt2 --max_length 512").facts.stage == "dpo"
+
+
+def test_pure_16_bits_of_llama_factory_stay_so_under_fsdp() -> None:
+    run = (
+        "torchrun --nproc_per_node 8 src/train.py --stage sft --finetuning_type full --model_name_or_path gpt2 "
+        "--pure_bf16 --cutoff_len 512 --fsdp 'full_shard auto_wrap'"
+    )
+    assert words_of([read(run)], {"gpu": "l40s"}).words["precision"] == "bf16"
+
+
+def test_a_files_own_stage_counts_before_a_scripts() -> None:
+    run = "deepspeed --num_gpus 8 main.py --model_name_or_path gpt2 --zero_stage=2 --deepspeed_config ds.json"
+    found = words_of([read(run)], {"gpu": "l40s"})
+    assert found.besides == "both"
+    assert any("It names a DeepSpeed file" in line for line in found.missing)
