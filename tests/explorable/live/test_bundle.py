@@ -121,12 +121,12 @@ console.log(JSON.stringify(answers));
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Wheel]:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Wheel, ...]:
     """The wheels as the site has them: what a start imports is compiled."""
-    return compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path_factory.mktemp("cache"))
+    return compiled(WHEELS, tuple(BOOK.compiled), PYODIDE, BUILT, tmp_path_factory.mktemp("cache"))
 
 
-def test_what_act_1_imports_is_compiled(wheels: list[Wheel]) -> None:
+def test_what_act_1_imports_is_compiled(wheels: tuple[Wheel, ...]) -> None:
     program = "import sys, docs.acts.optimizer_memory_tax.act; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=REPOSITORY)
     imported = {name for name in ran.stdout.split() if name.partition(".")[0] == "ironlaw"}
@@ -135,13 +135,15 @@ def test_what_act_1_imports_is_compiled(wheels: list[Wheel]) -> None:
     assert imported <= {name.replace("/", ".") for name in ready}
 
 
-def test_compiling_takes_the_place_of_sources_and_is_the_same_each_time(wheels: list[Wheel], tmp_path: Path) -> None:
+def test_compiling_takes_the_place_of_sources_and_is_the_same_each_time(
+    wheels: tuple[Wheel, ...], tmp_path: Path
+) -> None:
     for before, after in zip(WHEELS, wheels, strict=True):
         assert [name.replace(".pyc", ".py") for name in after.files] == list(before.files)
         assert after.sha256 != before.sha256
-    again = compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path)
+    again = compiled(WHEELS, tuple(BOOK.compiled), PYODIDE, BUILT, tmp_path)
     assert [wheel.sha256 for wheel in again] == [wheel.sha256 for wheel in wheels]
-    assert compiled(WHEELS, (), PYODIDE, BUILT, tmp_path) == list(WHEELS)
+    assert compiled(WHEELS, (), PYODIDE, BUILT, tmp_path) == WHEELS
 
 
 def test_what_cannot_be_compiled_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +151,10 @@ def test_what_cannot_be_compiled_is_one_line(tmp_path: Path, monkeypatch: pytest
         compiled(WHEELS, ("ironlaw.no.such",), PYODIDE, BUILT, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UnbuildableError, match=r"^Node\.js, which compiles the book's library, is missing"):
-        compiled(WHEELS, BOOK.compiled, PYODIDE, BUILT, tmp_path)
+        compiled(WHEELS, tuple(BOOK.compiled), PYODIDE, BUILT, tmp_path)
 
 
-def test_pyodide_and_cpython_give_the_same_answers(wheels: list[Wheel], tmp_path: Path) -> None:
+def test_pyodide_and_cpython_give_the_same_answers(wheels: tuple[Wheel, ...], tmp_path: Path) -> None:
     for wheel in wheels:
         (tmp_path / wheel.path).parent.mkdir()
         (tmp_path / wheel.path).write_bytes(wheel.data)

@@ -149,7 +149,7 @@ def _python(
     later = later_archive()
     later_uri = f"library/{digest(later)[:16]}/{LATER}" if later else ""
     files += [Asset(later_uri, later)] if later else []
-    wheels = compiled(build_wheels(), current().compiled, pyodide, library, cache_dir)
+    wheels = compiled(build_wheels(), tuple(current().compiled), pyodide, library, cache_dir)
     files += [Asset(f"wheels/{wheel.path}{PACKED}", wheel.sent) for wheel in wheels]
     files += [Asset(f"wheels/{package.path}", package.wheel) for package in packages if package.wheel]
     lock_file = lock(wheels, pyodide, packages)

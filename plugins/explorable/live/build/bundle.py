@@ -10,11 +10,9 @@ browser.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -29,6 +27,7 @@ import explorable
 from explorable.book import Book, current
 from explorable.live.build.lean import lean
 from explorable.live.build.packages import Package
+from explorable.live.library.bytecode import archived, packed, packed_as_one
 from explorable.shared.cache import fingerprint
 
 PACKED = ".packed"
@@ -36,16 +35,17 @@ PACKED = ".packed"
 
 No server knows the name. Of `.gz` some say that it is compressed on its way, and then a browser unpacks it unasked.
 """
-_GZIP = 31
-"""What zlib calls the format of gzip with the longest memory. It writes no date."""
 LOCK_FILE = "pyodide-lock.json"
 """What Pyodide's npm package calls the list of all packages of its distribution."""
 EXPLORABLE = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wheel:
-    """A pure Python wheel: the distribution's name and version, its top-level module, its file name and its files."""
+    """A pure Python wheel: the distribution's name and version, its top-level module, its file name and its files.
+
+    Of a wheel that did not change there is one, so that what is made of it can be kept with it.
+    """
 
     name: str
     number: str
@@ -56,13 +56,12 @@ class Wheel:
     @cached_property
     def data(self) -> bytes:
         """The wheel, as Python unpacks it. Its entries are not compressed."""
-        return _zip(self.files, zipfile.ZIP_STORED)
+        return archived(self.files)
 
     @cached_property
     def sent(self) -> bytes:
         """The wheel as a site has it: `PACKED` stands behind its name there."""
-        packer = zlib.compressobj(9, wbits=_GZIP)
-        return packer.compress(self.data) + packer.flush()
+        return packed_as_one(self.files)
 
     @cached_property
     def sha256(self) -> str:
@@ -113,7 +112,7 @@ def later_archive(book: Book | None = None) -> bytes | None:
         for name, folder in sorted(book.later.items())
         for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json"))
     }
-    return _zip(files, zipfile.ZIP_DEFLATED)
+    return packed(files)
 
 
 def lock(wheels: Sequence[Wheel], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
@@ -191,8 +190,6 @@ def _built(contents: _Contents, _files: str) -> Wheel:
         return Wheel(name, version, contents.module, path.name, _lean(path))
 
 
-EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The date of every entry: equal sources give equal archives."""
 NOT_RUN = (".pyi", "py.typed", "__main__.py", ".dist-info/licenses/LICENSE")
 """Ends of names of files that no program of a page reads. The licenses stand in the site's own list."""
 
@@ -209,12 +206,3 @@ def _lean(wheel: Path) -> Mapping[str, bytes]:
                 content = b"" if name.endswith(".dist-info/RECORD") else whole.read(name)
                 files[name] = lean(content, package=name.endswith("/__init__.py")) if name.endswith(".py") else content
     return files
-
-
-def _zip(files: Mapping[str, bytes], method: int) -> bytes:
-    """An archive. Equal files give equal bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, method, compresslevel=9)
-    return buffer.getvalue()

@@ -14,11 +14,13 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from explorable.live.build.archives import START, whole_library
 from explorable.live.build.bundle import Wheel
 from explorable.live.build.runner import LIVE
+from explorable.live.library.bytecode import archived
 from explorable.shared.cache import cached_file
 from explorable.shared.errors import UnbuildableError
 from explorable.shared.sums import digest
@@ -30,8 +32,13 @@ _LIMIT_S = 300.0
 """Seconds after which compiling is given up. It takes three."""
 
 
-def compiled(wheels: Sequence[Wheel], names: Sequence[str], pyodide: Path, library: Path, cache: Path) -> list[Wheel]:
+@lru_cache(maxsize=2)
+def compiled(
+    wheels: tuple[Wheel, ...], names: tuple[str, ...], pyodide: Path, library: Path, cache: Path
+) -> tuple[Wheel, ...]:
     """The wheels with the modules that a start imports as byte code in the place of sources.
+
+    A server builds after each edit, and the wheels are mostly as they were: compressing them takes a fifth of a second.
 
     Args:
         wheels: the library's and the runtime's.
@@ -44,13 +51,13 @@ def compiled(wheels: Sequence[Wheel], names: Sequence[str], pyodide: Path, libra
         UnbuildableError: Node.js is missing, or the names cannot be imported in Pyodide.
     """
     if not names:
-        return list(wheels)
+        return wheels
     programs = [path.read_bytes() for path in (*PROGRAMS, library / START, pyodide / "package.json")]
     key = digest(*(wheel.data for wheel in wheels), *programs, *names)
     packed = cached_file(cache / f"{key}.zip", lambda: _made(wheels, names, pyodide, library))
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         ready = {name.removesuffix("c"): archive.read(name) for name in archive.namelist()}
-    return [replace(wheel, files=_exchanged(wheel, ready)) for wheel in wheels]
+    return tuple(replace(wheel, files=_exchanged(wheel, ready)) for wheel in wheels)
 
 
 def _exchanged(wheel: Wheel, ready: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -62,9 +69,8 @@ def _made(wheels: Sequence[Wheel], names: Sequence[str], pyodide: Path, library:
         raise UnbuildableError("Node.js, which compiles the book's library, is missing: install version 20 or newer")
     with tempfile.TemporaryDirectory() as given:
         folder = Path(given)
-        with zipfile.ZipFile(folder / "wheels.zip", "w") as archive:
-            for name, content in ((name, content) for wheel in wheels for name, content in wheel.files.items()):
-                archive.writestr(name, content)
+        sources = {name: content for wheel in wheels for name, content in wheel.files.items()}
+        (folder / "wheels.zip").write_bytes(archived(sources))
         paths = {"library": whole_library(library, folder), "archive": folder / "wheels.zip", "to": folder / "made.zip"}
         job = {"pyodide": pyodide, **paths, "names": [*RUNTIME, *names]}
         (folder / "job.json").write_text(json.dumps(job, default=str), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 Pyodide ships the library as one archive of sources, and wheels hold sources too, so every start compiled two hundred
 modules, which took longer than everything else it does. Byte code fits one version of Python only: that version,
-Pyodide, runs this file.
+Pyodide, runs this file. The build packs by it too, so it imports nothing of this toolkit.
 """
 
 import ast
@@ -14,7 +14,7 @@ import sys
 import types
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 EMPTY_WHEEL = {
     "nothing.py": b"",
@@ -49,12 +49,12 @@ def split(archive: str) -> tuple[bytes, bytes]:
     started = _imported_from(archive)
     start = {f"{name}c": _compiled(files[name], f"{archive}/{name}", documented=False) for name in sorted(started)}
     rest = {name: content for name, content in sorted(files.items()) if name not in started}
-    return _packed_as_one(start), _packed(rest)
+    return packed_as_one(start), packed(rest)
 
 
 def empty_wheel() -> bytes:
     """A wheel of an empty module: installing it imports what installing any wheel does."""
-    return _packed(EMPTY_WHEEL)
+    return packed(EMPTY_WHEEL)
 
 
 def compile_imported(archive: str, folder: str, names: Iterable[str]) -> bytes:
@@ -73,7 +73,7 @@ def compile_imported(archive: str, folder: str, names: Iterable[str]) -> bytes:
         for name in names:
             pkgutil.resolve_name(name)
         started = sorted(_imported_from(folder) & {*wheels.namelist()})
-        return _packed({
+        return packed({
             f"{name}c": _compiled(wheels.read(name), f"{folder}/{name}", documented=True) for name in started
         })  # fmt: skip
 
@@ -101,18 +101,19 @@ def _compiled(source: bytes, shown: str, *, documented: bool) -> bytes:
     return header + marshal.dumps(code)
 
 
-def _packed(files: dict[str, bytes]) -> bytes:
+def packed(files: Mapping[str, bytes]) -> bytes:
     """An archive whose entries are compressed one by one, so that Python can import from it."""
-    return _archive(files, zipfile.ZIP_DEFLATED)
+    return archived(files, zipfile.ZIP_DEFLATED)
 
 
-def _packed_as_one(files: dict[str, bytes]) -> bytes:
+def packed_as_one(files: Mapping[str, bytes]) -> bytes:
     """An archive that is compressed as a whole: a fifth smaller, and a browser has to unpack it first."""
     packer = zlib.compressobj(9, wbits=GZIP)
-    return packer.compress(_archive(files, zipfile.ZIP_STORED)) + packer.flush()
+    return packer.compress(archived(files)) + packer.flush()
 
 
-def _archive(files: dict[str, bytes], method: int) -> bytes:
+def archived(files: Mapping[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    """An archive. Equal files give equal bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in files.items():
