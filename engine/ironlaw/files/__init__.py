@@ -30,7 +30,7 @@ from ironlaw.files import (
     values,
 )
 from ironlaw.files.documents import TooDeepError
-from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
+from ironlaw.files.facts import STRANGE, UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read", "uncolored"]
@@ -123,7 +123,7 @@ def _all(text: str, mapping: _Mapping) -> list[Reading]:
 
 def _named(name: str) -> Reading:
     if (found := values.model(name)) is None:
-        because = f"{name} is no model that the planner knows by name: paste its config.json"
+        because = f"{name} {STRANGE}: paste its config.json"
         raise UnreadError("model", name, KINDS, because=because)
     return Reading("name", Facts(model=found), called=name)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import command_line, documents, edits, launch, read
 from ironlaw.files.facts import Facts, Reading
-from ironlaw.files.trainers import EVALUATION
+from ironlaw.files.trainers import EVALUATION, KINDS
 from ironlaw.files.words import sequences, words_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _edits(
                 yield from _all_batches(reading.facts, words)
         elif kind == "accelerate":
             yield _of_accelerate(document, word, words[word])
-        elif kind in _LIGER["loss"]:
+        elif kind in KINDS:
             yield from _of_trainer(kind, reading, document, words, word, chip)
         else:
             raise _UnwritableError

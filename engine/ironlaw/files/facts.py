@@ -34,6 +34,8 @@ DIVIDES = "which says what is divided: add that file too."
 ADD = ("add that file too.", "add its file.")
 """How sentences end on a file that is not there and says what is trained or how."""
 
+STRANGE = "is no model that the planner knows by name"
+"""Said behind the name that a file gives its model."""
 NOT_UNDERSTOOD = "Not understood of the command"
 """How a sentence begins on options of a command that may change memory or time."""
 UNREAD = "A part of the text was not read"

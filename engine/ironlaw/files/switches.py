@@ -101,7 +101,7 @@ def asked(given: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def unwrapped(document: Mapping[str, object]) -> tuple[str, ...]:
-    """Whether FSDP gathers more than a block at once: by its policy, or as a Trainer does it without `auto_wrap`."""
+    """`UNWRAPPED` where FSDP gathers more than a block at once: by its policy, or as a Trainer without `auto_wrap`."""
     policy = next((str(document[key]).upper() for key in _POLICIES if document.get(key) is not None), None)
     if policy is not None:
         return (UNWRAPPED,) if policy in ("NO_WRAP", "SIZE_BASED_WRAP") else ()

@@ -20,7 +20,7 @@ from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.cluster_files import block, deepspeed, fsdp
-from ironlaw.files.facts import DIVIDES, FORMATS, Attention, Facts, Format, Kind, Reading, Stage
+from ironlaw.files.facts import DIVIDES, FORMATS, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -137,7 +137,7 @@ def _key(document: Document, key: str, others: tuple[str, ...]) -> str:
 def _missing(document: Document, name: object, facts: Facts, kind: Kind) -> tuple[str, ...]:
     told = []
     if name is not None and facts.model is None:
-        told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
+        told.append(f"{_called(name)} {STRANGE}: add its config.json.")
     if document.get("adapter") == "qlora" and 4 not in _bits(document):
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if values.switch("precompute_ref_log_probs", document.get("precompute_ref_log_probs")):

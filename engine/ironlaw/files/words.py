@@ -14,7 +14,7 @@ from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import ADD, DIVIDES, NOT_UNDERSTOOD, UNREAD, Facts, Format, Reading
+from ironlaw.files.facts import ADD, DIVIDES, NOT_UNDERSTOOD, STRANGE, UNREAD, Facts, Format, Reading
 from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
@@ -44,7 +44,6 @@ DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
-_STRANGE = "is no model that the planner knows by name"
 _HOW_MANY = "Nobody says how many devices divide it: it is counted on one. Say how many by --dp."
 UNUSED = "DeepSpeed's file counts for nothing here: another text divides by FSDP, and none names it."
 """Said of a file of DeepSpeed that no program reads."""
@@ -156,19 +155,24 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     told = tuple(dict.fromkeys(filter(None, missing)))
     uncounted = [name for reading in read for name in reading.uncounted]
     adapters = words.get("method") in ("lora", "qlora")
-    beside = besides(uncounted, adapters=adapters)
-    if _HOW_MANY in told:  # dividing takes less
-        beside = "less" if beside in (None, "less") else "both"
-    broken = [line for line in told if line.startswith(UNREAD) and ("JSON" in line or "YAML" in line)]
-    if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in told):
-        beside = "both"
-    return Understood(words, tuple(assumed), told, read, beside)
+    return Understood(words, tuple(assumed), told, read, _beside(told, besides(uncounted, adapters=adapters)))
+
+
+def _beside(told: Iterable[str], uncounted: Besides | None) -> Besides | None:
+    """Which way a verdict may turn by what is not counted, and by what is told to be missing."""
+    lines = tuple(told)
+    broken = any(line.startswith(UNREAD) and ("JSON" in line or "YAML" in line) for line in lines)
+    if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in lines):
+        return "both"
+    if _HOW_MANY not in lines:
+        return uncounted
+    return "less" if uncounted in (None, "less") else "both"  # dividing takes less
 
 
 def _strange(readings: Iterable[Reading]) -> str:
     """The name on the hub that a file gives a model which the engine does not know; empty where it may not be told."""
     lines = (line for reading in readings for line in reading.missing)
-    found = (re.match(rf"([\w./-]+) {_STRANGE}", line) for line in lines)
+    found = (re.match(rf"([\w./-]+) {STRANGE}", line) for line in lines)
     return next((one[1] for one in found if one), "")
 
 
