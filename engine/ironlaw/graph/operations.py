@@ -121,8 +121,10 @@ def recomputation(section: Section, policy: Checkpointing) -> tuple[tuple[tuple[
         return ((tuple(op for op in section.ops if op.region == "attention"), section.count),)
     if policy.reentrant:
         return ((section.ops, section.count),)
+    if not (again := recomputed(section)):
+        return ()  # a backward pass reaches nothing of it
     segments = -(-section.count // policy.every)
-    return ((recomputed(section, segment_ends=False), section.count - segments), (recomputed(section), segments))
+    return ((recomputed(section, segment_ends=False), section.count - segments), (again, segments))
 
 
 def product_flops(op: Op) -> Size:

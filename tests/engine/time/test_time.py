@@ -213,6 +213,14 @@ def test_bad_input_is_one_line(arguments: dict[str, Any], message: str) -> None:
         step_time("gpt2", "h200", **{"batch": 1, "sequence": 1024, **arguments})
 
 
+@pytest.mark.parametrize("checkpointing", ["full", "every:2"])
+def test_nothing_of_frozen_blocks_runs_again(checkpointing: str) -> None:
+    words: dict[str, Any] = {"batch": 1, "sequence": 128, "frozen": "wte,wpe,blocks.*"}
+    again = step_time("gpt2", "t4", checkpointing=checkpointing, **words)
+    assert again.recompute == 0
+    assert again.total == step_time("gpt2", "t4", **words).total
+
+
 @pytest.mark.parametrize(("name", "kinds"), [("openai/gpt-oss-120b", 2), ("google/gemma-2-27b", 2)])
 def test_of_layers_that_alternate_beside_adapters_each_kind_is_made_once(name: str, kinds: int) -> None:
     """A page once looked for half a minute at every one of their kernels by itself."""
