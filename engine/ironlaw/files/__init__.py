@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ironlaw.core.errors import EngineError, Spelling
@@ -30,7 +30,7 @@ from ironlaw.files import (
     values,
 )
 from ironlaw.files.documents import TooDeepError
-from ironlaw.files.facts import STRANGE, UNREAD, Facts, Observed, Reading
+from ironlaw.files.facts import STRANGE, UNKNOWN, UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read", "uncolored"]
@@ -51,6 +51,9 @@ MOST_TOLD = 4
 """Parts of a paste that are told where they were not read."""
 MOST_YAML = 2 * documents.LONGEST_DOCUMENT
 """Characters of a paste's YAML that are read."""
+_SETTING = "this may set something and is of no known kind"
+_OF_YAML = ("YAML", "key")
+"""What is at fault in a text that may be no YAML at all."""
 _MUCH = f"of a text's YAML at most {MOST_YAML:,} characters are read"
 _Mapping = Callable[[str], documents.Mapping]
 
@@ -94,8 +97,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     if messages.is_nvidia_smi(text):
         return messages.nvidia_smi(text)
     if command_line.is_command(text):
-        command = command_line.read(text)
-        return switches.with_switches(command, (switches.SHELL,) if command_line.has_variables(text) else ())
+        return command_line.read(text)
     if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
     if given := nano_gpt.settings(text):
@@ -135,7 +137,11 @@ def _why(text: str, faults: list[str]) -> str:
         return f"this is broken JSON: {fault}"
     if faults and _of_a_trainer(text):
         return f"this is broken YAML: {faults[0]}"
-    return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
+    return _no_kind()
+
+
+def _no_kind() -> str:
+    return f"{UNKNOWN}; what can be read: {', '.join(KINDS)}"
 
 
 def _are_several_runs(readings: Iterable[Reading]) -> bool:
@@ -154,37 +160,50 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:
         return tuple((text, one) for one in _all(known[0].text if known else text, mapping))
-    found: list[tuple[str, Reading]] = []
-    told: list[str] = []
-    beyond: list[str] = []
-    why: list[EngineError] = []
+    found = _Found(mapping)
+    if len({kind for one in others if (kind := _kind(one.text, mapping))}) > 1 or (
+        others and not found.takes("".join(one.text for one in pieces if not one.known))
+    ):
+        for one in others:
+            found.takes(one.text, one)
+    elif len(others) > 1:
+        found.told += [_unread(one.line, fault) for one in others if (fault := _fault(one.text, mapping))]
+    for one in known:
+        found.takes(one.text, one)
+    if not found.read:
+        raise found.why[0]
+    last, reading = found.read[-1]  # of what there is one of, the last counts
+    several = _are_several_runs(one for _, one in found.read)
+    reading = switches.with_switches(reading, (switches.ANOTHER,) if several else ())
+    missing = (*reading.missing, *found.told[:MOST_TOLD], *found.beyond[:1])
+    return (*found.read[:-1], (last, replace(reading, missing=missing)))
 
-    def taken(part: str, line: int = 0) -> bool:
+
+@dataclass
+class _Found:
+    """What was read of a paste, what is told of the rest, and why that was not read."""
+
+    mapping: _Mapping
+    read: list[tuple[str, Reading]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
+    why: list[EngineError] = field(default_factory=list)
+
+    def takes(self, part: str, piece: pastes.Piece | None = None) -> bool:
+        """Whether a part is read; of a piece of the paste it is told why not."""
         try:
-            found.extend((part, one) for one in _all(_END.sub("", part), mapping))
-        except (UnreadError, TooDeepError) as error:
-            why.append(error)
-            if line:
-                (beyond if str(error) == _MUCH else told).append(_unread(line, str(error)))
+            self.read.extend((part, one) for one in _all(_END.sub("", part), self.mapping))
+        except EngineError as error:
+            said = isinstance(error, UnreadError | TooDeepError)
+            if not said and (error.what not in _OF_YAML or (piece is not None and piece.known)):
+                raise
+            self.why.append(error)
+            if piece is not None:
+                because = str(error) if said or piece.sets else _no_kind()
+                because = because.replace(UNKNOWN, _SETTING) if piece.sets else because
+                (self.beyond if str(error) == _MUCH else self.told).append(_unread(piece.line, because))
             return False
         return True
-
-    if len({kind for one in others if (kind := _kind(one.text, mapping))}) > 1:
-        for one in others:
-            taken(one.text, one.line)
-    elif others and taken("".join(one.text for one in pieces if not one.known)):
-        told += [_unread(one.line, fault) for one in others if len(others) > 1 and (fault := _fault(one.text, mapping))]
-    elif others:
-        for one in others:
-            taken(one.text, one.line)
-    for one in known:
-        taken(one.text, one.line)
-    if not found:
-        raise why[0]
-    last, reading = found[-1]  # of what there is one of, the last counts
-    reading = switches.with_switches(reading, (switches.ANOTHER,) if _are_several_runs(one for _, one in found) else ())
-    found[-1] = last, replace(reading, missing=(*reading.missing, *told[:MOST_TOLD], *beyond[:1]))
-    return tuple(found)
 
 
 def _kind(text: str, mapping: _Mapping) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
-from ironlaw.files.switches import SHARED, unwrapped, with_switches
+from ironlaw.files.switches import LESS, MORE, SHARED, SHARES, unwrapped, with_switches
 
 Document = Mapping[str, Any]
 
@@ -39,6 +39,13 @@ _KEPT_IN_HALVES = (
     "fp16_master_weights_and_grads", "bf16_master_weights_and_grads", "bf16_optimizer_states",
 )  # fmt: skip
 """Switches by which DeepSpeed keeps in 16 bits what it else keeps in FP32."""
+_KINDS = {
+    **dict.fromkeys(_UNCOUNTED, MORE),
+    **dict.fromkeys(("zero_quantized_weights", "zero_quantized_gradients", "optimizer.type"), SHARES),
+    **dict.fromkeys(("tensor_parallel.autotp_size", "pipeline.stages"), SHARES),
+    "offload_optimizer.ratio": MORE,
+}
+"""What such settings do; those that are not named here save memory."""
 _UNCOUNTED_OF_RECOMPUTATION = ("cpu_checkpointing", "partition_activations", "contiguous_memory_optimization")
 """What changes memory or traffic in DeepSpeed, and in no plan."""
 
@@ -73,7 +80,8 @@ def deepspeed(document: Document) -> Reading:
         global_batch=values.count("train_batch_size", document.get("train_batch_size")),
     )
     keys = {"zero": "zero_optimization.stage", "micro_batch": "train_micro_batch_size_per_gpu"}
-    read = Reading("DeepSpeed", facts, keys=keys, missing=_uncounted(document, zero))
+    missing, uncounted = _uncounted(document, zero)
+    read = Reading("DeepSpeed", facts, keys=keys, missing=missing, uncounted=dict.fromkeys(uncounted, ""))
     several = values.count(SHARED, document.get(SHARED)) or 1
     return with_switches(read, (SHARED,) if several > 1 else ())
 
@@ -98,8 +106,8 @@ def _optimizer(document: Document) -> str:
     return str(block(document, "optimizer").get("type", "")).lower()
 
 
-def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
-    """A sentence on what a file of DeepSpeed asks for and no plan counts; nothing where it asks for nothing such."""
+def _uncounted(document: Document, zero: Document) -> tuple[tuple[str, ...], set[str]]:
+    """Sentences on what a file of DeepSpeed asks for and no plan counts, and what kinds of settings these are."""
     recompute = block(document, "activation_checkpointing")
     asked = [name for name in _UNCOUNTED if zero.get(name) not in (*values.ABSENT, False, 0, 1, -1)]
     asked += [name for name in _SWITCHED if zero.get(name) is True]
@@ -119,7 +127,7 @@ def _uncounted(document: Document, zero: Document) -> tuple[str, ...]:
     disks = [name for name in _OF_OFFLOADING if block(zero, name).get("device") == "nvme"]
     if disks:
         told.append(f"Counted as host memory, and its time as that memory's: {' and '.join(disks)} on NVMe.")
-    return tuple(told)
+    return tuple(told), {_KINDS.get(name, LESS) for name in asked}
 
 
 def _sizes(zero: Document, stage: int) -> str | None:

@@ -7,27 +7,22 @@ Megatron-LM by their own names. Options that change memory or time and are not u
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from itertools import pairwise, takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import cluster_files, nano_gpt, trainers, values
-from ironlaw.files.facts import DIVIDES, NOT_UNDERSTOOD, Facts, Reading
-from ironlaw.files.switches import asked, with_switches
+from ironlaw.core.units import Count
+from ironlaw.files import cluster_files, nano_gpt, shell, trainers, values
+from ironlaw.files.facts import DIVIDES, NOT_UNDERSTOOD, OVERRIDDEN, Facts, Reading
+from ironlaw.files.switches import ANOTHER, LOST, OTHERS, SHELL, asked, with_switches
 
-_PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl|trl"
-_VARIABLES = r"(?:(?:[A-Z_][A-Z0-9_]*=\S{1,999}|nohup|time|sudo|env|(?:uv|poetry) run)\s{1,99}){0,20}"
-"""What stands before a program: variables, programs that start it."""
-_STARTS = re.compile(rf"\s*{_VARIABLES}(?:{_PROGRAMS})\s")
-_PROMPT = re.compile(
-    r"\A(?:\([\w. -]+\)\s*)?(?:[\w.-]+@[^\s$#%]+(?:\s[^\s$#%]+)?\s?[$#%]|\[[^]\n]+]\s?[$#%]|PS[^>\n]*>|[$>%!+])\s*"
-)
-"""What a shell or a notebook writes before a command, or in front of each when it traces them."""
-_SCHEDULER = re.compile(rf"\A({_VARIABLES})srun\s([^\n]{{0,2000}}?)(?<=\s)(?={_VARIABLES}(?:{_PROGRAMS})\s)")
-_SHELL = re.compile(r"\b(?:ba)?sh -l?c ([\"'])([^\"']*)\1\s*\Z")
+_PROGRAM = re.compile(r"(?:\S*/)?(?:torchrun|accelerate|deepspeed|python[\d.]*|llamafactory-cli|axolotl|trl)")
+_BEFORE = re.compile(r"\w+=.*|nohup|time|sudo|env|exec|do|then|else|[{(!]|CMD|RUN|ENTRYPOINT", re.DOTALL)
+"""What stands before a program: variables, words of the shell, programs that start it."""
+_RUNNERS = ("uv", "poetry")
 _SCHEDULED = {
     "nnodes": r"(?:-N\s?|--nodes[= ])(?:\d+-)?(\d+)",
     "gpus_per_node": r"--g(?:pus-per-node|res)[= ](?:\w+:)*(\d+)",
@@ -35,13 +30,10 @@ _SCHEDULED = {
 """Option of a launcher -> how the scheduler writes it: its others change nothing here."""
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
 _NODES = ("nnodes", "num_nodes", "num_machines")
-_COMMENTS = re.compile(r"\A\s*(#.*\n\s*)*")
-_GOES_ON = re.compile(r"(?:\\|(?<=\s)`)[ \t]*\r?\n(?:>[ \t])?")
 LONGEST = 50_000
 """Characters of a command, whose words are found slowly."""
-_VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)")
-_REDIRECTS = re.compile(r"\|{1,2}|(?:\d|&)?>{1,2}.*")
-"""Where a command's words end and the place of its output begins."""
+_VARIABLE = re.compile(r"\$(?:\w+|[@*]|\{[^}]+\}|\(.*)|`.*`", re.DOTALL)
+"""A word that is all a variable's, or what another command prints."""
 _DEFAULT = re.compile(r"\A\$\{\w+:?-([^${}]*)\}\Z")
 """A variable with what it holds where nobody sets it."""
 _TURNS = re.compile(
@@ -56,8 +48,11 @@ _OF_OPTIONS = re.compile(
 """A shell's variable that holds several words, by its form or its name."""
 MOST_TOLD = 4
 """Options that are told by name where they are not understood."""
-_LISTS = ("lora_target_modules",)
-"""Options that take several values."""
+_LISTS = {"lora_target_modules": ",", "fsdp": " "}
+"""Options that take several values, and what stands between these."""
+_PLAIN = re.compile(r"(?![.]{2})[\w./:,+-]+")
+"""A word that goes on with the values of an option: nothing of a word processor, no file of options, no ellipsis."""
+_SETTINGS = re.compile(r"(?!-)\S+\.(?:ya?ml|json|toml)")
 _MEGATRON = {
     "tensor_model_parallel_size": "tensor", "pipeline_model_parallel_size": "pipeline",
     "context_parallel_size": "context", "expert_model_parallel_size": "expert", "micro_batch_size": "micro_batch",
@@ -72,9 +67,13 @@ _OF_A_TRAINER = frozenset((
 """Options by which a script takes those of `transformers`' Trainer."""
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
-_TRL = re.compile(r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_)?(sft|dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(_\w+)?\.py(\s|$)")
+_TRL = re.compile(
+    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
+)
 _PREFERENCES = re.compile(r"(?:\S*/)?(?:run_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
 """TRL's command or script whose trainer takes preferences, or has more than one model."""
+_WITH_OTHERS = re.compile(r"(?:\S*/)?(?:run_)?(ppo|rloo|gkd|online_dpo|nash_md|xpo)(?:_\w+)?(?:\.py)?")
+"""Those whose trainer has models that no plan counts."""
 _SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
@@ -157,44 +156,124 @@ class _Asked(dict[str, Any]):
         return tuple(key for key in others if not (_LAUNCHES.fullmatch(key) or _CHANGES_NOTHING.fullmatch(key)))
 
 
+@dataclass(frozen=True)
+class Start:
+    """A command that starts a training: its words, and where it begins and ends in the text."""
+
+    words: tuple[str, ...]
+    start: Count
+    end: Count
+
+    @property
+    def line(self) -> str:
+        """Its words with a blank between them."""
+        return " ".join(self.words)
+
+
 def is_command(text: str) -> bool:
-    """Whether a text begins as a command that starts a training."""
-    return _STARTS.match(_one_line(text)) is not None
+    """Whether a text begins as a command that starts a training, if need be behind others of the same line."""
+    if not _MENTIONED.search(text, 0, LONGEST):
+        return False
+    for at, command in enumerate(shell.commands(text[:LONGEST])):
+        if at and not command.follows:
+            return False
+        if any(_starts(command)):
+            return True
+    return False
 
 
-def _one_line(text: str) -> str:
-    """The command without comments and prompt before it, and with a scheduler's options as a launcher's."""
-    line = _SHELL.sub(r"\2", _GOES_ON.sub(" ", _PROMPT.sub("", _COMMENTS.sub("", text.strip()))))
-    return _SCHEDULER.sub(_scheduled, line)
+_MENTIONED = re.compile(r"torchrun|accelerate|deepspeed|python|llamafactory-cli|axolotl|trl")
 
 
-def _scheduled(found: re.Match[str]) -> str:
-    told = ((name, re.search(rf"(?<!\S){option}(?!\S)", found[2])) for name, option in _SCHEDULED.items())
-    return found[1] + "".join(f"{name.upper()}={size[1]} " for name, size in told if size)
+def _starts(command: shell.Command) -> Iterator[Start]:
+    """The trainings that a command starts: one at most, but by a shell of its own."""
+    words = [word.text for word in command.words]
+    if len(words) > 2 and re.fullmatch("-l?c", words[-2]) and re.fullmatch(r"(?:\S*/)?(?:ba)?sh", words[-3]):
+        place = command.words[-1].start + 1  # behind its quotation mark
+        for inner in shell.commands(words[-1]):
+            if (started := _started([*words[:-3], *(word.text for word in inner.words)])) is not None:
+                yield Start(started, place + inner.start, place + inner.end)
+    elif (started := _started(words)) is not None:
+        yield Start(started, command.start, command.end)
 
 
-def options(text: str) -> dict[str, str]:
-    """The options of a command by name, with `_` for `-`; one without a value is `true`.
+def _started(words: Sequence[str]) -> tuple[str, ...] | None:
+    """Words without a scheduler and its options, which say sizes as a launcher's; None where they start no training."""
+    at = _program_at(words, 0)
+    if at < len(words) and words[at] == "srun":
+        after = next((one for one in range(at + 1, len(words)) if _is_program(words, _program_at(words, one))), None)
+        if after is None:
+            return None
+        said = " ".join(words[at + 1 : after])
+        told = ((name, re.search(rf"(?<!\S){option}(?!\S)", said)) for name, option in _SCHEDULED.items())
+        return (*words[:at], *(f"{name.upper()}={size[1]}" for name, size in told if size), *words[after:])
+    return tuple(words) if _is_program(words, at) else None
+
+
+def _program_at(words: Sequence[str], at: int) -> int:
+    """Where the program of a command stands, behind what may stand before it from a place on."""
+    while at < len(words):
+        if words[at] in _RUNNERS and words[at + 1 : at + 2] == ["run"]:
+            at += 2
+        elif _BEFORE.fullmatch(words[at]):
+            at += 1
+        else:
+            break
+    return at
+
+
+def _is_program(words: Sequence[str], at: int) -> bool:
+    """Whether a program that starts trainings stands at a place, with something behind it."""
+    if at >= len(words) or not _PROGRAM.fullmatch(words[at]):
+        return False
+    if words[at].endswith("accelerate"):
+        return words[at + 1 : at + 2] == ["launch"] and at + 2 < len(words)
+    return at + 1 < len(words)
+
+
+@lru_cache(maxsize=8)
+def starts(text: str) -> tuple[Start, ...]:
+    """The trainings that a text starts, in order.
 
     Raises:
         EngineError: It is too long, or a quotation mark has no second one.
     """
-    if len(line := _one_line(text)) > LONGEST:
-        raise EngineError("command", f"of {len(line)} characters", f"at most {LONGEST} characters long")
+    if len(text) > LONGEST:
+        raise EngineError("command", f"of {len(text)} characters", f"at most {LONGEST} characters long")
     try:
-        words = _words(line)
-    except ValueError:
+        return tuple(one for command in shell.commands(text, strict=True) for one in _starts(command))
+    except shell.OpenQuoteError:
         raise EngineError("command", "with an open quotation mark", "with pairs of quotation marks") from None
+
+
+def chosen(text: str) -> Start:
+    """The last training that a text starts whose options are a known program's; the last one where none has such."""
+    found = starts(text)
+    return next((one for one in reversed(found) if _program(one) is not None), found[-1])
+
+
+def options(text: str) -> dict[str, str]:
+    """The options of a text's command by name, with `_` for `-`; one without a value is `true`.
+
+    Raises:
+        EngineError: It is too long, or a quotation mark has no second one.
+    """
+    return _options(chosen(text))[0]
+
+
+def _options(start: Start) -> tuple[dict[str, str], list[str]]:
+    """The options of a command, and those of its words that belong to none."""
+    words, script = _words(start), _script_at(start.words)
     found: dict[str, str] = {}
-    name = ""
-    for word in words:
+    beside: list[str] = []
+    name = last = ""
+    for at, word in enumerate(words):
         if name and _VARIABLE.fullmatch(word):
             del found[name]  # nobody knows what it holds
             name = ""
-            continue
-        if re.match(r"--?[A-Za-z]", word):
+        elif re.match(r"--?[A-Za-z]", word):
             name, equals, value = word.lstrip("-").partition("=")
-            name = name.replace("-", "_")
+            last = name = name.replace("-", "_")
             if denied := _DENIES.fullmatch(name):
                 found[denied[1]] = "false"
                 name = ""
@@ -206,29 +285,50 @@ def options(text: str) -> dict[str, str]:
         elif word.endswith(".py"):
             name = ""  # the script, behind an option of its launcher without a value
         elif name:
-            found[name] = word if found[name] == "true" else f"{found[name]},{word}"
+            found[name] = word if found[name] == "true" else f"{found[name]}{_LISTS[name]}{word}"
             name = name if name in _LISTS else ""
-    return found
+        elif "llamafactory-cli" in start.words and (given := re.fullmatch(r"(\w+)=(.*)", word)):
+            found[given[1]] = given[2]
+        elif at > script and not (_SETTINGS.fullmatch(word) or (_is_harmless(last) and _PLAIN.fullmatch(word))):
+            beside.append(word)
+    return found, [word for word in beside if not _VARIABLE.fullmatch(word)]
 
 
-def _words(line: str) -> list[str]:
+def _script_at(words: Sequence[str]) -> int:
+    """Where a command's script or subcommand stands; what stands before it is its launcher's."""
+    places = (at for at, word in enumerate(words) if at and (word.endswith(".py") or words[at - 1] == "-m"))
+    of_script = max(places, default=-1)
+    return of_script if of_script >= 0 else _program_at(words, 0) + 1
+
+
+def _is_harmless(name: str) -> bool:
+    """Whether an option changes neither memory nor time, or is the launcher's."""
+    return any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
+
+
+def _words(start: Start) -> list[str]:
     """A command's words: a variable with what it holds by default is that, and one behind `=` a word of its own."""
     found: list[str] = []
-    for word in takewhile(lambda one: not _REDIRECTS.fullmatch(one), shlex.split(line, comments=True)):
+    for word in start.words:
         name, equals, value = word.partition("=") if word[:1] == "-" else ("", "", word)
         value = _DEFAULT.sub(r"\1", value)
         found += [name, value] if equals and _VARIABLE.fullmatch(value) else [f"{name}{equals}{value}"]
     return found
 
 
-def has_variables(text: str) -> bool:
-    """Whether a command takes options from variables of its shell, which nobody reads: those hold anything."""
-    words = _words(_one_line(text))
+def unread(text: str) -> tuple[str, ...]:
+    """What else decides in a text that nobody reads: variables that hold anything, options behind the command's end."""
+    lost = any(re.match("--?[A-Za-z]", command.words[0].text) for command in shell.commands(text))
+    return (*((SHELL,) if _has_variables(chosen(text)) else ()), *((LOST,) if lost else ()))
+
+
+def _has_variables(start: Start) -> bool:
+    words = _words(start)
     for before, word in pairwise(["", *words]):
         if before[:1] != "-" or "=" in before:
             if _VARIABLE.fullmatch(word) or _OF_OPTIONS.fullmatch(word):
                 return True
-        elif "$" in word and _matters(
+        elif ("$" in word or _VARIABLE.fullmatch(word)) and _matters(
             before.lstrip("-").replace("-", "_"), whole=_VARIABLE.fullmatch(word) is not None
         ):
             return True
@@ -237,22 +337,22 @@ def has_variables(text: str) -> bool:
 
 def _matters(name: str, *, whole: bool) -> bool:
     """Whether an option may change memory or time; where a variable is a part of its value, whether it does."""
-    if _TURNS.fullmatch(name) or name in (*_PROCESSES, *_NODES):
-        return True
-    return whole and not any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
+    return bool(_TURNS.fullmatch(name)) or name in (*_PROCESSES, *_NODES) or (whole and not _is_harmless(name))
 
 
 def program(text: str) -> str | None:
-    """The program whose options a command's script takes: a kind of file, `"Megatron-LM"`, or None for another."""
-    given = options(text).keys()
+    """The program whose options a text's script takes: a kind of file, `"Megatron-LM"`, or None for another."""
+    return _program(chosen(text))
+
+
+def _program(start: Start) -> str | None:
+    found, line = _options(start)[0], start.line
+    given = found.keys()
     if given & {"tensor_model_parallel_size", "num_attention_heads"}:
         return "Megatron-LM"
-    line = _one_line(text)
     if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
         return "LLaMA-Factory"
-    if nano_gpt.is_its(options(text)) or (
-        (script := _NANO_GPT[0].search(line)) and _NANO_GPT[1].search(line, script.end())
-    ):
+    if nano_gpt.is_its(found) or ((script := _NANO_GPT[0].search(line)) and _NANO_GPT[1].search(line, script.end())):
         return "nanoGPT"
     if not given & _OF_A_TRAINER:
         return None
@@ -260,10 +360,18 @@ def program(text: str) -> str | None:
 
 
 def read(text: str) -> Reading:
-    """The facts of a command. Raises `EngineError` for a value that the program would refuse."""
-    given = _Asked(options(text))
-    kind = program(text)
-    launched, missing = _launched(given, by_deepspeed=re.search(r"(?:^|\s)deepspeed\s", _one_line(text)) is not None)
+    """The facts of a text's command. Raises `EngineError` for a value that the program would refuse."""
+    runs = [one for one in starts(text) if _program(one) is not None]
+    readings = [_read(one) for one in runs or [chosen(text)]]
+    several = len({repr(one.facts) for one in readings}) > 1
+    return with_switches(readings[-1], (*unread(text), *((ANOTHER,) if several else ())))
+
+
+def _read(start: Start) -> Reading:
+    found, beside = _options(start)
+    given, kind = _Asked(found), _program(start)
+    launched, missing = _launched(given, by_deepspeed="deepspeed" in start.words)
+    missing += _not_understood((*(f" {word}" for word in beside),))
     if kind == "Megatron-LM":
         facts = launched.joined(_megatron(given))
         partly = ("recompute_num_layers",) if _recomputes_partly(given) else ()
@@ -271,25 +379,25 @@ def read(text: str) -> Reading:
         missing += _not_understood(tuple(one for one in given.not_understood() if not _OF_MEGATRON.fullmatch(one)))
         return with_switches(Reading("command", facts, missing=tuple(missing)), names)
     if kind == "nanoGPT":
-        files = [word for word in _positional(text) if re.fullmatch(r"\S*config/\w+\.py", word)]
+        files = [word for word in _positional(start) if re.fullmatch(r"\S*config/\w+\.py", word)]
         named = any(not word.endswith("/train_gpt2.py") for word in files)
         inside = nano_gpt.read(given, "command", alone=not named)
-        missing += ["It names a file with the script's settings: add that file too."] if named else []
+        missing += [OVERRIDDEN] if named else []
         return replace(inside, facts=inside.facts.joined(launched), missing=tuple(missing))
     dialect = next((one for one in trainers.DIALECTS if one.kind == kind), None)
-    named_file = _settings_file(text, given)
+    named_file = _settings_file(start, given)
     if dialect is None:
         missing.append(named_file or "The script's own settings are not in it: add its file.")
-        launched = launched.joined(_preferred(text, given)[0]) if named_file else launched
+        launched = launched.joined(_preferred(start, given)[0]) if named_file else launched
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
     inside = trainers.read(given, dialect)
-    preferred, told = _preferred(text, given) if kind == "TRL" else (Facts(), ())
+    preferred, told = _preferred(start, given) if kind == "TRL" else (Facts(), ())
     if preferred.stage:
         facts = preferred.completed(inside.facts)
         inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
         missing += told
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
-    if kind == "Trainer" and _RUN_CLM.search(_one_line(text)):
+    if kind == "Trainer" and _RUN_CLM.search(start.line):
         by_default = by_default.completed(Facts(sequence=1024))
     if named_file:
         # That file says the rest, and not the program's defaults.
@@ -297,7 +405,8 @@ def read(text: str) -> Reading:
         by_default = Facts()
     said = inside.facts.without(inside.silent)
     facts = said.joined(launched.without({"compute"} & said.said().keys()))
-    switched = asked(given)
+    others = kind == "TRL" and any(map(_WITH_OTHERS.fullmatch, _named(start)))
+    switched = (*asked(given), *((OTHERS,) if others else ()))
     missing += [*inside.missing, *_not_understood(given.not_understood())]
     read = Reading(
         "command",
@@ -311,17 +420,21 @@ def read(text: str) -> Reading:
     return with_switches(read, switched)
 
 
-def _preferred(text: str, given: Mapping[str, Any]) -> tuple[Facts, tuple[str, ...]]:
+def _preferred(start: Start, given: Mapping[str, Any]) -> tuple[Facts, tuple[str, ...]]:
     """What the name of TRL's command or script says, and a sentence where the engine counts another trainer for it."""
-    scripts = (word.removeprefix("trl.scripts.") for word in _words(_one_line(text)) if _SCRIPT.search(word))
-    names = (*_positional(text), *scripts) if _TRL.search(text) else ()
-    told = next(filter(None, map(_PREFERENCES.fullmatch, names)), None)
+    told = next(filter(None, map(_PREFERENCES.fullmatch, _named(start))), None)
     if told is None:
         return Facts(), ()
     stage: Any = _COUNTED_AS.get(told[1], told[1])
     facts = Facts(stage=stage, **trainers.generation(given, stage))
     facts = replace(facts, referenced=False) if told[1] in _ALONE else facts
     return facts, ("BCO is counted as KTO.",) if told[1] == "bco" else ()
+
+
+def _named(start: Start) -> tuple[str, ...]:
+    """What may be the name of TRL's command or script among a command's words."""
+    scripts = (word.removeprefix("trl.scripts.") for word in _words(start) if _SCRIPT.search(word))
+    return (*_positional(start), *scripts) if _TRL.search(start.line) else ()
 
 
 def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, list[str]]:
@@ -357,18 +470,19 @@ def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, l
     return facts, missing
 
 
-def _settings_file(text: str, given: Mapping[str, Any]) -> str:
+def _settings_file(start: Start, given: Mapping[str, Any]) -> str:
     """A sentence on the file of settings that a command names; nothing where it names none."""
-    named = any(re.fullmatch(r"(?!-)\S+\.ya?ml", word) for word in _positional(text))
+    script, words = _script_at(start.words), start.words
+    named = any(re.fullmatch(r"(?!-)\S+\.ya?ml", word) for word in _positional(start))
+    named |= any(_SETTINGS.fullmatch(word) for word in words[script + 1 : script + 2])
     if not named and not str(given.get("config", "")).endswith((".yaml", ".yml", ".json")):
         return ""
-    return "It names a file with the script's settings: add that file too."
+    return OVERRIDDEN
 
 
-def _positional(text: str) -> Iterable[str]:
+def _positional(start: Start) -> Iterable[str]:
     """The words of a command that follow no option."""
-    words = _words(_one_line(text))
-    return (word for before, word in zip(("", *words), words, strict=False) if not before.startswith("-"))
+    return (word for before, word in pairwise(["", *_words(start)]) if not before.startswith("-"))
 
 
 def _not_understood(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from ironlaw.files import command_line
+
 Path = tuple[str, ...]
 """The keys that lead to a value."""
 
@@ -87,14 +89,15 @@ def _past(text: str, at: int) -> int:
 
 
 def in_command(text: str, path: Path, value: object) -> str | None:
-    """A command with another value of an option, or with that option behind the others."""
+    """A text whose command has another value of an option, or that option behind the others."""
+    command = command_line.chosen(text)
+    before, text, after = text[: command.start], text[command.start : command.end], text[command.end :]
     name = "[-_]".join(map(re.escape, re.split("[-_]", path[-1])))
     word = str(value)
     option = re.compile(rf"(?<!\S)(--?{name})(?:(=|\s+)(?![-\\])(\S+))?(?=\s|$)")
     if option.search(text):
-        return option.sub(lambda found: f"{found[1]}{found[2] or ' '}{word}", text)
-    kept = text.rstrip()
-    return f"{kept} --{path[-1]} {word}{text[len(kept) :]}"
+        return before + option.sub(lambda found: f"{found[1]}{found[2] or ' '}{word}", text) + after
+    return f"{before}{text} --{path[-1]} {word}{after}"
 
 
 def set_value(kind: str, text: str, path: Path, value: object) -> str | None:

@@ -29,6 +29,8 @@ AUTO = ("auto", "auto-fp32")
 Attention = Literal["eager", "sdpa", "flash"]
 FAR = 0.03
 """A share of memory by which two cards differ."""
+OVERRIDDEN = "It names a file with the script's settings: add that file too."
+"""Said of a command whose options count before those of that file."""
 DIVIDES = "which says what is divided: add that file too."
 """How a sentence ends on a file that is named and not there, and that says what devices divide."""
 ADD = ("add that file too.", "add its file.")
@@ -40,6 +42,8 @@ NOT_UNDERSTOOD = "Not understood of the command"
 """How a sentence begins on options of a command that may change memory or time."""
 UNREAD = "A part of the text was not read"
 """How a sentence begins on what stands in a paste beside what was read."""
+UNKNOWN = "this text is of no known kind"
+"""Said of such a part that sets nothing either."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.core.units import GB, Bytes
 from ironlaw.files import pastes
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.switches import SLICED, with_switches
 from ironlaw.hardware.accelerators import begun, by_driver
 
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -137,7 +138,8 @@ def nvidia_smi(text: str) -> Reading:
     facts = Facts(gpu=known, gpu_memory=total, devices=len(names))
     # A display takes some of it too, so little use is no measurement of a training.
     measured = Observed(program="nvidia-smi", process=own or used, in_use=used) if (own or used) > 2**30 else None
-    return Reading("nvidia-smi", facts, measured, missing=missing)
+    read = Reading("nvidia-smi", facts, measured, missing=missing)
+    return with_switches(read, (SLICED,) if "MIG devices:" in text else ())
 
 
 def _training(text: str) -> Bytes | None:

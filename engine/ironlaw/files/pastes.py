@@ -22,8 +22,18 @@ _RULE = re.compile(r"\+[-=]{9}|\| NVIDIA-SMI ")
 _ROW = re.compile(r"[+|]|\s*$")
 _ASKED = re.compile(r".*\bnvidia-smi\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} ")
 """What stands above that table: the command, the date."""
-_SAYS = re.compile(r"\s*(?!#|```|---)\S")
-"""A line with more than a fence, a separator, a comment."""
+_SAYS = re.compile(
+    r"\s*(?!#|```|---|[$!%+]?\s*(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
+    r"|hostname|nvidia-smi|(?:uv )?pip3?|git|apt|apt-get|wandb|huggingface-cli|hf|for|do|done|if|then|fi|\.)"
+    r"(?:\s+[^:]*)?|\w+=\S*)\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} )\S"
+)
+"""A line with more than a fence, a separator, a comment, or what a shell does before a training."""
+_SETS = re.compile(
+    r"\s*(?:[\"']?\w[\w.-]*[\"']?\s*[:=]\s*(?:[\d\"'{[]|(?:true|false|null|none|yes|no)\b)|--?[A-Za-z]\w)",
+    re.IGNORECASE,
+)
+"""A line that may set something."""
+_OPTION = re.compile(r"\s*--?[A-Za-z]\w")
 _DASHES = re.compile(r"(?<=^---\n)|(?<=^---\r\n)", re.MULTILINE)
 """Behind a line that separates documents."""
 LEAST = 2
@@ -55,6 +65,11 @@ class Piece:
     def says(self) -> bool:
         """Whether it has more than fences, separators and comments."""
         return any(map(_SAYS.match, self.text.splitlines()))
+
+    @property
+    def sets(self) -> bool:
+        """Whether a line of it may set something."""
+        return any(map(_SETS.match, self.text.splitlines()))
 
 
 def pieces(text: str, known: Callable[[str], bool]) -> list[Piece]:
@@ -100,7 +115,8 @@ def _parts(text: str) -> list[tuple[str, bool]]:
         elif not brace and _BEGINS.match(lines[at]):
             end = _end(lines, at)
         if end > at:
-            while after < at and _ASKED.match(lines[at - 1]):
+            table = _RULE.match(lines[at])
+            while after < at and table and _ASKED.match(lines[at - 1]):
                 at -= 1
             parts += [("".join(lines[after:at]), False)] if at > after else []
             parts.append(("".join(lines[at:end]), True))
@@ -128,6 +144,11 @@ def _end(lines: list[str], at: int) -> int:
     if command_line.is_command(lines[at]):
         while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", " `")):
             end += 1
+        # Options that a comment or a missing mark at the end of a line has cut off.
+        beyond = end + 1
+        while beyond < len(lines) and (lines[beyond].lstrip().startswith("#") or _OPTION.match(lines[beyond])):
+            end = beyond if _OPTION.match(lines[beyond]) else end
+            beyond += 1
         return end + 1
     if (name := values.hub_name(lines[at])) and values.model(name):
         return at + 1

@@ -16,6 +16,11 @@ SCHEDULE = "pipeline schedule"
 SHELL = "what the shell's variables hold"
 LIGER, GATES = "Liger's kernels of norms and gates", "liger_glu_activation"
 ANOTHER = "another run in the same text"
+LOST = "options behind the command's end"
+FROZEN = "frozen layers"
+OTHERS = "the other models of its trainer"
+SLICED = "MIG, which divides a card"
+LESS, MORE, SHARES = (f"DeepSpeed's settings that {do}" for do in ("save memory", "take memory", "divide otherwise"))
 UNWRAPPED = "FSDP that does not gather block by block"
 _DEEPEST = 4
 """Blocks within blocks that are looked into."""
@@ -60,13 +65,29 @@ UNCOUNTED = (
     UNWRAPPED,
     UNFUSED,
     ANOTHER,
+    LOST,
+    FROZEN,
+    OTHERS,
+    SLICED,
+    LESS,
+    MORE,
+    SHARES,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
 """Those that train whole modules beside adapters."""
 _MORE, _BOTH = (
-    ("num_layers_per_virtual_pipeline_stage", "num_virtual_stages_per_pipeline_rank", SCHEDULE, UNWRAPPED, UNFUSED),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER),
+    (
+        "num_layers_per_virtual_pipeline_stage",
+        "num_virtual_stages_per_pipeline_rank",
+        SCHEDULE,
+        UNWRAPPED,
+        UNFUSED,
+        OTHERS,
+        SLICED,
+        MORE,
+    ),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)

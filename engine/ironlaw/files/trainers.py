@@ -21,6 +21,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.cluster_files import block, deepspeed, fsdp
 from ironlaw.files.facts import DIVIDES, FORMATS, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
+from ironlaw.files.switches import FROZEN, OTHERS, with_switches
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -98,11 +99,11 @@ def read(document: Document, dialect: Dialect) -> Reading:
     sharding = _sharding(document)
     recomputed = sharding.pop("checkpointing", None)
     plain = {fact: value for fact, value in plain.items() if value is not None}
-    read = {**rest, **sharding, **plain, **generation(document, rest.get("stage"))}
+    asked = {**rest, **sharding, **plain, **generation(document, rest.get("stage"))}
     if recomputed:
         # FSDP recomputes by a setting of its own, beside which Trainer refuses its own.
-        read["checkpointing"] = True
-    named = {fact: value for fact, value in read.items() if value is not None}
+        asked["checkpointing"] = True
+    named = {fact: value for fact, value in asked.items() if value is not None}
     own = document.get("deepspeed")
     if own is True or (own and not isinstance(own, str | Mapping)):
         raise EngineError("deepspeed", own, "a file's name, or its settings")
@@ -115,7 +116,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
         found.pop("rank", None)  # a rank without an adapter trains nothing
     facts = Facts(**{**found, "model": values.model(name)})
     said = facts.said().keys()
-    return Reading(
+    read = Reading(
         dialect.kind,
         facts,
         keys=keys,
@@ -126,7 +127,10 @@ def read(document: Document, dialect: Dialect) -> Reading:
             *(_idle(document) if dialect.kind == "LLaMA-Factory" else ()),
         ),
         called=_called(name) if facts.model else "",
+        uncounted=divided.uncounted,
     )
+    names = {FROZEN: facts.method == "freeze", OTHERS: facts.stage == "ppo"}
+    return with_switches(read, [name for name, there in names.items() if there])
 
 
 def _key(document: Document, key: str, others: tuple[str, ...]) -> str:

@@ -14,7 +14,18 @@ from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
-from ironlaw.files.facts import ADD, DIVIDES, NOT_UNDERSTOOD, STRANGE, UNREAD, Facts, Format, Reading
+from ironlaw.files.facts import (
+    ADD,
+    DIVIDES,
+    NOT_UNDERSTOOD,
+    OVERRIDDEN,
+    STRANGE,
+    UNKNOWN,
+    UNREAD,
+    Facts,
+    Format,
+    Reading,
+)
 from ironlaw.files.switches import Besides, besides
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
@@ -140,7 +151,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if "model" not in words:
         raise EngineError("model", _strange(read) or MISSING, ("a config.json", "a name that the engine knows"))
     if "gpu" not in words:
-        raise EngineError("gpu", MISSING, ("a name that the engine knows", "the table of nvidia-smi"))
+        table = "the table of nvidia-smi" + " of a card that it knows" * any(one.kind == "nvidia-smi" for one in read)
+        raise EngineError("gpu", MISSING, ("a name that the engine knows", table))
     # With everything from files there, a sentence on what is missing in one of them says nothing any more.
     known = config is not None or facts.model is not None
     kinds = {reading.kind for reading in read}
@@ -161,7 +173,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 def _beside(told: Iterable[str], uncounted: Besides | None) -> Besides | None:
     """Which way a verdict may turn by what is not counted, and by what is told to be missing."""
     lines = tuple(told)
-    broken = any(line.startswith(UNREAD) and ("JSON" in line or "YAML" in line) for line in lines)
+    broken = any(line.startswith(UNREAD) and UNKNOWN not in line for line in lines)
     if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in lines):
         return "both"
     if _HOW_MANY not in lines:
@@ -257,6 +269,8 @@ def joined(readings: Iterable[Reading]) -> Joined:
     if any(one.kind == "command" and one.facts.stage and "stage" not in one.silent for one in read):
         # The script says which trainer it is, and its file's keys only seem to.
         lower |= {"TRL": {*lower.get("TRL", ()), "stage", "referenced"}}
+    if any(one.kind == "command" and OVERRIDDEN in one.missing for one in read):
+        lower |= {kind: {*lower.get(kind, ()), *told} for kind in trainers.KINDS}
     if makes_optimizer(read):
         theirs = {"optimizer", "update"}
         lower |= {kind: {*lower.get(kind, ()), *theirs} for one in read if (kind := one.kind) != "DeepSpeed"}

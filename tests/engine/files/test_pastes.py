@@ -139,7 +139,7 @@ SHARDS = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_proces
         ("distributed_type: FSDP\nnum_processes: [8\n", 3, "this is broken YAML: in line 6, column 1, expected"),
         ("# comment\nsequence_len: 1\n bad: 1\n", 3, "this is broken YAML: in line 6, column 5, mapping values"),
         ('{\n "zero_optimization": {"stage": 3,,}}\n', 3, "this is broken JSON: in line 5, column"),
-        ("colour: red\nsize: [3\n", 3, "this text is of no known kind"),
+        ("colour: red\nsize: [3\n", 3, "this may set something and is of no known kind"),
         ("my card is too small\n", 3, "this text is of no known kind"),
     ],
 )

@@ -23,6 +23,7 @@ AXOLOTL = (
     "micro_batch_size: 1\nbf16: true\ngradient_checkpointing: true\n"
 )
 LLAMA_FACTORY = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: {}\ncutoff_len: 2048\n"
+MODEL = "--model_name_or_path meta-llama/Llama-3.1-8B --bf16"
 TRL = "torchrun -m trl.scripts.sft --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name x --bf16"
 MEGATRON = (
     "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --micro-batch-size 1 "
@@ -93,6 +94,16 @@ TITAN = (
             "sequence_parallel_size",
             "less",
         ),
+        (LLAMA_FACTORY.format("freeze") + "freeze_trainable_layers: 2\n", "frozen layers", "less"),
+        ("base_model: gpt2\nsequence_len: 512\nunfrozen_parameters:\n  - lm_head\n", "frozen layers", "less"),
+        (f"python ppo.py {MODEL}", "the other models of its trainer", "more"),
+        (f"python examples/scripts/gkd.py {MODEL}", "the other models of its trainer", "more"),
+        (LLAMA_FACTORY.format("full").replace("sft", "ppo"), "the other models of its trainer", "more"),
+        (
+            "NVIDIA-SMI\n| 0 NVIDIA A100-SXM4-40GB On | x |\n| 100MiB / 40960MiB | 0% |\n| MIG devices: |",
+            "MIG, which divides a card",
+            "more",
+        ),
     ],
 )
 def test_what_is_switched_on_and_not_counted_is_told_with_what_it_does(
@@ -104,6 +115,26 @@ def test_what_is_switched_on_and_not_counted_is_told_with_what_it_does(
     assert told == ([f"Not counted, though it changes memory or time: {name}."] if name else [])
     assert understood.besides == direction
     assert name is None or name in UNCOUNTED
+
+
+@pytest.mark.parametrize(
+    ("settings", "direction"),
+    [
+        ({"zero_optimization": {"stage": 3, "mics_shard_size": 2}}, "more"),
+        ({"zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 8}}, "both"),
+        ({"zero_optimization": {"stage": 1}, "bf16": {"enabled": True, "bf16_optimizer_states": True}}, "less"),
+        ({"zero_optimization": {"stage": 3}, "activation_checkpointing": {"partition_activations": True}}, "less"),
+        ({"zero_optimization": {"stage": 3}, "optimizer": {"type": "OneBitAdam"}}, "both"),
+        ({"zero_optimization": {"stage": 3, "mics_shard_size": -1}}, None),
+    ],
+)
+def test_a_verdict_waits_for_what_deepspeeds_file_asks_for_and_no_plan_counts(
+    settings: dict[str, object], direction: str | None
+) -> None:
+    own = json.dumps(settings)
+    inline = json.dumps({"model_name_or_path": "gpt2", "per_device_train_batch_size": 1, "deepspeed": settings})
+    for text in (own, inline):
+        assert words_of([read(text)], {"gpu": "t4", "model": "gpt2", "dp": 8}).besides == direction, text
 
 
 def test_a_verdict_waits_for_files_that_are_named_and_not_there_and_for_who_divides() -> None:

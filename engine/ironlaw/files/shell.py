@@ -1,0 +1,132 @@
+"""A text of a shell as its commands, and each of these as its words.
+
+As bash reads quotes, comments, continued lines, operators and places of output; nothing is run and no variable filled
+in. A word keeps where it stands, so that a command can be edited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BLANK = re.compile(r"(?:[ \t\r\f\v]|\\[ \t]*\r?\n(?:>[ \t])?|(?<=\s)`[ \t]*\r?\n|`#[^`]{0,999}`)+")
+"""What separates words: blanks, ends of lines that go on (PowerShell's too), comments that substitute nothing."""
+_COMMENT = re.compile(r"#[^\n]*")
+_OUTPUT = re.compile(r"(?:\d{1,9}|&)?>{1,2}[&|]?|<{1,3}(?=\s)")
+"""Where a program writes or reads; the place follows."""
+_OPERATOR = re.compile(r"\|[|&]?|&&?|;{1,2}|\n")
+_PART = re.compile(
+    r"(?P<plain>[^\s'\"\\`$;&|]+|\$(?![({]))|'(?P<single>[^']*)'|\"(?P<double>(?:[^\"\\]|\\.)*)\"|\\(?P<escaped>.)"
+    r"|(?P<kept>`[^`]{0,999}`|\$\{[^}]{0,999}\})",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\([\\\"$`])|\\\r?\n")
+_PARENTHESIS = re.compile(r"[^()]*([()])")
+_DASHES = re.compile("[\u2012-\u2015\u2212](?=[A-Za-z])")
+"""What a word processor makes of two hyphens."""
+_PROMPT = re.compile(
+    r"(?:\([\w. -]+\)\s*)?(?:[\w.-]+@[^\s$#%]+(?:\s[^\s$#%]+)?\s?[$#%]|\[[^]\n]+]\s?[$#%]|PS[^>\n]*>|[$>%!+])[ \t]*"
+)
+"""What a shell or a notebook writes before a command, or in front of each when it traces them."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word without its quotes, and where it begins and ends in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, and whether another one of the same line stands before it."""
+
+    words: tuple[Word, ...]
+    follows: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where its first word begins in the text."""
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """Where its last word ends in the text."""
+        return self.words[-1].end
+
+
+class OpenQuoteError(ValueError):
+    """A quotation mark has no second one."""
+
+
+def commands(text: str, *, strict: bool = False) -> Iterator[Command]:
+    """The commands of a text in order, each when it is asked for.
+
+    Args:
+        text: A shell's.
+        strict: Whether a quotation mark without a second one is an error; else its word goes to the end.
+
+    Raises:
+        OpenQuoteError: Of a text that is read strictly.
+    """
+    words: list[Word] = []
+    at, follows, place = _past_prompt(text, 0), False, False
+    while at < len(text):
+        if blank := _BLANK.match(text, at):
+            at = blank.end()
+        elif comment := _COMMENT.match(text, at):
+            at = comment.end()
+        elif output := _OUTPUT.match(text, at):
+            at, place = output.end(), True
+        elif operator := _OPERATOR.match(text, at):
+            if words:
+                yield Command(tuple(words), follows)
+            follows = operator[0] != "\n"
+            words, at, place = [], operator.end(), False
+            at = at if follows else _past_prompt(text, at)
+        else:
+            word = _word(text, at, strict=strict)
+            words += [] if place else [word]
+            at, place = word.end, False
+    if words:
+        yield Command(tuple(words), follows)
+
+
+def _past_prompt(text: str, at: int) -> int:
+    while (blank := _BLANK.match(text, at)) or (blank := re.compile(r"\n").match(text, at)):
+        at = blank.end()
+    prompt = _PROMPT.match(text, at)
+    return prompt.end() if prompt else at
+
+
+def _word(text: str, start: int, *, strict: bool) -> Word:
+    at, found = start, ""
+    while at < len(text) and not (text[at].isspace() or text[at] in ";&|"):
+        if text.startswith("$(", at):
+            end = _closed(text, at + 1)
+            found += text[at:end]
+        elif part := _PART.match(text, at):
+            end = part.end()
+            inner = part["double"]
+            found += _ESCAPED.sub(r"\1", inner) if inner is not None else part[part.lastgroup or 0]
+        elif strict and text[at] in "'\"":
+            raise OpenQuoteError
+        else:
+            end = len(text) if text[at] in "'\"" else at + 1
+            found += text[at:end]
+        at = end
+    return Word(_DASHES.sub("--", found, count=1) if _DASHES.match(found) else found, start, at)
+
+
+def _closed(text: str, at: int) -> int:
+    """Behind the parenthesis that closes the one at a place; the end where none does."""
+    depth = 0
+    while found := _PARENTHESIS.match(text, at):
+        depth += 1 if found[1] == "(" else -1
+        at = found.end()
+        if not depth:
+            return at
+    return len(text)

@@ -1,0 +1,148 @@
+"""A shell's text is read as bash reads it, and a training is found among its commands."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ironlaw.core.errors import EngineError
+from ironlaw.files import parts, read
+from ironlaw.files.diffs import edited
+from ironlaw.files.shell import OpenQuoteError, commands
+from ironlaw.files.words import Understood, words_of
+
+RUN = "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path Qwen/Qwen2.5-1.5B --bf16"
+MORE = "--block_size 4096 --per_device_train_batch_size 16"
+
+
+def _words(text: str) -> list[list[str]]:
+    return [[word.text for word in command.words] for command in commands(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a exp#3 'b c' # d", [["a", "exp#3", "b c"]]),
+        ("a \\\r\n  --b 1 \\\n> --c", [["a", "--b", "1", "--c"]]),
+        ("a `# a note` \\\n b", [["a", "b"]]),
+        ("a `\n --b 1", [["a", "--b", "1"]]),
+        ("cd x && A=1 b |& tee c; d || e & f", [["cd", "x"], ["A=1", "b"], ["tee", "c"], ["d"], ["e"], ["f"]]),
+        ("a > out.txt 2>&1 --b < /dev/null --c", [["a", "--b", "--c"]]),
+        ("a --model <name> --b", [["a", "--model", "<name>", "--b"]]),
+        ('a "b \\" $C" --d=$(e f (g) "h") `i j`', [["a", 'b " $C', '--d=$(e f (g) "h")', "`i j`"]]),
+        ("$ a\n(env) me@host:~/x$ b\nPS C:\\x> c\n!d", [["a"], ["b"], ["c"], ["d"]]),
+        ("a \u2014\u0062lock_size 3 \u2013 x", [["a", "--block_size", "3", "\u2013", "x"]]),
+        ("a 'b c", [["a", "'b c"]]),
+    ],
+)
+def test_a_text_is_read_as_its_shell_reads_it(text: str, words: list[list[str]]) -> None:
+    assert _words(text) == words
+
+
+def test_an_open_quotation_mark_is_an_error_where_asked() -> None:
+    with pytest.raises(OpenQuoteError):
+        [*commands("a 'b", strict=True)]
+
+
+@given(st.lists(st.text(st.sampled_from("ab-=./_'\" \\$#;&|<>()`\n\t,"), max_size=8), min_size=1, max_size=6))
+def test_words_that_python_quotes_come_back_whole(words: list[str]) -> None:
+    """`shlex.join` is the known answer."""
+    text = shlex.join(["run", *words])
+    assert _words(text) == [["run", *words]]
+    for command in commands(text):
+        assert [shlex.split(text[word.start : word.end]) for word in command.words] == [[w.text] for w in command.words]
+
+
+def _understood(*texts: str) -> Understood:
+    return words_of([one for text in texts for _, one in parts(text)], {"gpu": "h100-sxm"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{RUN} --run_name exp#3 {MORE}",
+        f"{RUN} \\\n `# note` \\\n {MORE}",
+        f"{RUN} True {MORE}".replace(" --block", " \u2014block").replace(" --per", " \u2014per"),
+        f"{RUN} {MORE} --report_to wandb tensorboard > log.txt 2>&1",
+        f"cd examples && {RUN} {MORE} |& tee log",
+        f"!pip install -q trl\n!{RUN} {MORE}",
+        f"nvidia-smi\n{RUN} {MORE}",
+        f"set -e\nexport TOKENIZERS_PARALLELISM=false\nfor seed in 1 2; do\n  {RUN} {MORE}\ndone",
+        f"Mon Nov 30 17:43:38 UTC 2026\n{RUN} {MORE}",
+        f"CMD {RUN} {MORE}",
+        f"srun --nodes=1 bash -c '{RUN} {MORE}'",
+    ],
+)
+def test_a_command_has_all_its_options_whatever_stands_around_it(text: str) -> None:
+    understood = _understood(text)
+    assert {name: understood.words[name] for name in ("batch", "sequence", "dp")} == {
+        "batch": 16,
+        "sequence": 4096,
+        "dp": 8,
+    }
+    assert understood.missing == ()
+    assert understood.besides is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{RUN} \\\n # note\n {MORE}", "options behind the command's end"),
+        (f"{RUN} \\\n # note \\\n {MORE}", "options behind the command's end"),
+        (f"{RUN}\n {MORE}", "options behind the command's end"),
+        (f"{RUN} {MORE} @args.txt", "1 of its options"),
+        (f"{RUN} {MORE} [other options]", "2 of its options"),
+        (f"{RUN} {MORE} ...", "1 of its options"),
+        (f"{RUN} {MORE} `cat args.txt`", "what the shell's variables hold"),
+        (f"{RUN} {MORE} && {RUN} --block_size 512", "another run in the same text"),
+        (f"{RUN} {MORE}\nargs = dict(\n  max_length=4096,\n)", "this may set something"),
+    ],
+)
+def test_a_verdict_waits_for_what_may_be_meant(text: str, told: str) -> None:
+    understood = _understood(text)
+    assert any(told in line for line in understood.missing), understood.missing
+    assert understood.besides == "both"
+
+
+@pytest.mark.parametrize("text", [f"Here is what I run:\n{RUN}", f"![logo](x.png)\n{RUN}"])
+def test_no_verdict_waits_for_prose(text: str) -> None:
+    understood = _understood(text)
+    assert [line for line in understood.missing if "line 1 on: this text is of no known kind" in line]
+    assert understood.besides is None
+
+
+FACTORY = (
+    "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\nfinetuning_type: lora\nlora_rank: 8\nlora_target: all\n"
+    "cutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n"
+)
+
+
+def test_options_beside_a_file_of_settings_count_before_it() -> None:
+    for command in (
+        "llamafactory-cli train lf.yaml per_device_train_batch_size=64 cutoff_len=8192",
+        "llamafactory-cli train lf.yaml --per_device_train_batch_size 64 --cutoff_len 8192",
+    ):
+        for texts in ((FACTORY, command), (f"{FACTORY}---\n{command}",)):
+            words = _understood(*texts).words
+            assert (words["batch"], words["sequence"]) == (64, 8192)
+
+
+def test_a_change_is_written_into_the_command_that_it_is_for() -> None:
+    change = {"execution": "compiled"}
+    for before, after in (("", " && echo done"), ("cd x; ", " |& tee log"), ("", " &"), ("python -V\n", " # as told")):
+        text = f"{before}{RUN} {MORE}{after}"
+        assert edited(text, change) == f"{before}{RUN} {MORE} --torch_compile True{after}"
+    nested = f"srun --nodes=1 bash -c '{RUN} {MORE}'"
+    assert edited(nested, change) == f"{nested[:-1]} --torch_compile True'"
+    two = f"{RUN} --block_size 512 && {RUN} --block_size 1024"
+    assert edited(two, {"sequence": 256}) == f"{RUN} --block_size 512 && {RUN} --block_size 256"
+
+
+def test_a_long_command_is_refused_and_a_short_one_is_read_in_time() -> None:
+    with pytest.raises(EngineError, match="at most 50000 characters"):
+        read(f"{RUN} {'x' * 50_000}")
+    for piece in ("${", "$(", "`", "`#", "\\", "'a' ", "# ", "a@", "--x=", "> ", "&& "):
+        assert read(f"{RUN} --run_name x {piece * (20_000 // len(piece))}").kind == "command"
