@@ -6,14 +6,9 @@ python=${1:?usage: install.sh PYTHON site|test}
 what=${2:?usage: install.sh PYTHON site|test}
 cd "$(dirname "$0")/.."
 
-# uv reads none of pip's settings, so it is told here where pip's variables say that distributions come from. Of several
-# places pip separates one from the next by a space, uv by a comma.
-links=${PIP_FIND_LINKS:-}
-export UV_FIND_LINKS=${UV_FIND_LINKS:-${links// /,}} UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-}}
-export UV_INDEX=${UV_INDEX:-${PIP_EXTRA_INDEX_URL:-}}
 with_pip() { "$python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"; }
 # pip also reads settings from files, so it tries again where uv fails.
-install() { "$python" -m uv pip install --quiet --no-deps --python "$python" "$@" || with_pip "$@"; }
+install() { tools/uv.sh "$python" pip install --quiet --no-deps --python "$python" "$@" || with_pip "$@"; }
 
 with_pip --require-hashes --requirement requirements/uv.txt
 install --require-hashes --requirement "requirements/$what.txt"

@@ -114,10 +114,6 @@ def test_the_commands_of_the_readme_make_a_first_act(built: Path, tmp_path: Path
     # By name, because the type checker knows that file by the path of the second book.
     installed = import_module("tests.second_book.build").installed
     python: Path = installed(tmp_path, sorted(built.glob("*.whl")))
-    # The path file of `installed` shows this project's libraries, and not their commands.
-    mkdocs = python.with_name("mkdocs")
-    mkdocs.write_text(f'#!/bin/sh\nexec "{python}" -m mkdocs "$@"\n', encoding="utf-8")
-    mkdocs.chmod(0o755)
     [config] = re.findall(r"^`mkdocs\.yml`:\n\n```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     install, commands, *others = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert (install.count("pip install"), others) == (1, [])
