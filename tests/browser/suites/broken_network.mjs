@@ -58,7 +58,7 @@ function watchNotice(ms) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function brokenNetworkTests({ once, widely, full }) {
+export function brokenNetworkTests({ once, widely, full, fully }) {
   widely("network: a start that cannot succeed ends with one sentence, Stop stops, and Retry works when the network does", async (all) => {
     const { browser, server } = all;
     // The act in view starts Python at once; it meets the first fault too.
@@ -141,7 +141,7 @@ export function brokenNetworkTests({ once, widely, full }) {
     assert.ok((slow()?.bytes ?? 0) < 2_000_000);
   });
 
-  widely("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
+  fully("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
     const { browser, server } = all;
     const trouble = "live-act > [data-il-late]";
     server.fault({ path: ACT_CODE, half: "cut" });
@@ -168,7 +168,7 @@ export function brokenNetworkTests({ once, widely, full }) {
     await browser.waitFor(() => document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label")?.includes("Adam m"), START_LIMIT_MS, "the chart");
   }, { pageErrors: true });
 
-  once("network: a page whose entry is gone says that a program is missing", async ({ browser, server }) => {
+  full("network: a page whose entry is gone says that a program is missing", async ({ browser, server }) => {
     await browser.open(server.base + ACT);
     assert.equal(await browser.has(".il-notice"), false);
     server.fault({ path: ENTRY, status: 404 });

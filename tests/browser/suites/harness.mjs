@@ -13,7 +13,7 @@ import { inWords, startWebKit } from "../harness/webkit.mjs";
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function harnessTests({ everywhere, once, full }) {
   let attempts = 0;
-  once("harness: a test in which the browser crashes begins once more, in a page of its own", async ({ browser, server }) => {
+  full("harness: a test in which the browser crashes begins once more, in a page of its own", async ({ browser, server }) => {
     attempts += 1;
     // Chromium calls this navigation aborted before it says that the page is gone.
     // Whoever waits for something hears of the crash at once, whatever their deadline.
@@ -23,7 +23,7 @@ export function harnessTests({ everywhere, once, full }) {
   });
 
   let starts = 0;
-  once("harness: a test in which the whole browser ends begins once more, in another browser", async ({ browser, server }) => {
+  full("harness: a test in which the whole browser ends begins once more, in another browser", async ({ browser, server }) => {
     starts += 1;
     if (starts === 1) await browser.driver.kill();
     await browser.open(server.base);

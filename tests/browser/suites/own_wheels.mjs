@@ -37,8 +37,8 @@ async function wheelHost() {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function ownWheelsTests({ once }) {
-  once("own wheels: they come from another host after the reader agreed, and a changed one does not run", async ({ browser }) => {
+export function ownWheelsTests({ full }) {
+  full("own wheels: they come from another host after the reader agreed, and a changed one does not run", async ({ browser }) => {
     const folder = mkdtempSync(join(tmpdir(), "own-wheels-"));
     const { host, name, close } = await wheelHost();
     const python = join(REPOSITORY, ".venv", "bin", "python");

@@ -159,14 +159,14 @@ async function changesNothing(world) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function policyTests({ everywhere, once, widely, fully }) {
+export function policyTests({ everywhere, once, widely, full, fully }) {
   everywhere("policy: a snippet asks its own site and no other host, and runs no text as a script", async (world) => {
     const snippet = await snippetWith(world, PROBE);
     assert.equal(await snippet.run(), "refused\nasked 404\nrefused\nnot evaluated");
     // Firefox reports what it refuses as errors of the page.
   }, { pageErrors: true });
 
-  once("policy: a program that changes what addresses and messages say of themselves reaches no other host either", async (world) => {
+  full("policy: a program that changes what addresses and messages say of themselves reaches no other host either", async (world) => {
     const { proxy } = world;
     await changesNothing(world);
     assert.deepEqual(askedByTheSite(proxy.asked()), []);
@@ -233,7 +233,7 @@ export function policyTests({ everywhere, once, widely, fully }) {
     assert.deepEqual(asked(world, COPIED, tried.tried), [], "who asked another host");
   }, { pageErrors: true, foreign: true });
 
-  everywhere("policy: of a worker that nothing but the page's policy holds back, we know who asks another host", async (world) => {
+  fully("policy: of a worker that nothing but the page's policy holds back, we know who asks another host", async (world) => {
     const { browser, server } = world;
     // The first wall alone. What passes it is why there is a second.
     await browser.open(server.base + ACT);

@@ -59,7 +59,7 @@ async function answered(browser, program, most = 4000) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function snippetTests({ once, widely, full }) {
+export function snippetTests({ once, widely, full, fully }) {
   widely("snippets: a program that floods the page in Python's name is ended with a sentence, and the page answers meanwhile", async (all) => {
     const { browser } = all;
     // Without end and in one piece; both together, as of the first, in a full run.
@@ -88,7 +88,7 @@ export function snippetTests({ once, widely, full }) {
     }
   });
 
-  widely("snippets: what a program says in Python's name that is no reply, or a text of its own, ends it in the page's words", async (all) => {
+  fully("snippets: what a program says in Python's name that is no reply, or a text of its own, ends it in the page's words", async (all) => {
     for (const said of ODD) {
       const snippet = await snippetWith(all, SPEAKS + said + THEN);
       await snippet.run();

@@ -22,8 +22,8 @@ function fields(address) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function wrongNumberTests({ once }) {
-  once(
+export function wrongNumberTests({ full }) {
+  full(
     "wrong number: the card of a number, the planner, the accuracy page and a measured table link to a form that is filled in",
     async (all) => {
       const { browser } = all;

@@ -87,12 +87,13 @@ def test_the_machine_that_measures_and_home_judge_the_form_of_every_forgery_alik
     valid = _valid() if FULL else _valid()[::4]
     # Older records lack fields.
     older = (file.read_text(encoding="utf-8") for file in sorted(RESULTS.rglob("*.json"))[:: 1 if FULL else 5])
-    for text in itertools.chain(valid, older, (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
+    texts = itertools.chain(valid, older, (text for _, text in forged(_records(), *(_MANY if FULL else _FEW))))
+    for at, text in enumerate(texts):
         document = json.loads(text)
         faults = load.form_faults(document)
         assert (not faults) == _by_pydantic(text), faults
-        # What a class knows of its fields together, a schema cannot say.
-        assert faults or published.is_valid(document)
+        # What a class knows of its fields together, a schema cannot say. It takes a tenth of a second.
+        assert faults or (at % 5 and not FULL) or published.is_valid(document)
         compared[bool(faults)] += 1
     assert min(compared.values()) > 10, "both verdicts occur"
 
