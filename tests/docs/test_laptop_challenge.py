@@ -448,6 +448,7 @@ def test_of_two_parts_of_one_size_both_are_the_largest(act: LoadedAct) -> None:
         assert feedback["part"]["correct"], part
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chart", ["memory", "floors", "weight"])
 def test_charts_use_the_pages_colors_and_keep_their_size(act: LoadedAct, chart: str) -> None:
     views: list[Any] = [act.compute(state(act, BOOK[0], prediction=None))]

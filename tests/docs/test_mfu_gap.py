@@ -437,6 +437,7 @@ def test_what_checkpointing_saves_is_judged_at_the_readers_batch(
 # ---- the charts ----
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("chart", CHARTS)
 def test_charts_use_the_pages_colors_and_keep_their_size(act: LoadedAct, chart: str) -> None:
     described: Any = describe(act)

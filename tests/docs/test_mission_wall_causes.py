@@ -49,6 +49,7 @@ def ends(wall: Wall, setting: Setting, away: tuple[str, ...], batches: list[int]
     return any(one != "exploded" if failure == "exploded" else not one for one in judged)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_named_as_the_cause_cures_the_loss_and_nothing_less_does(name: str) -> None:
     """Sixteen updates were said to be too few where the search's best has sixteen, and clipping or the rate failed."""

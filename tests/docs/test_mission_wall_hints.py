@@ -27,6 +27,7 @@ def failing(name: str, each: int) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hint_moves_the_limit_that_it_names_the_right_way_by_one_step(name: str) -> None:
     wall = BY_NAME[name].wall

@@ -52,6 +52,7 @@ def test_each_wall_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() ->
     assert len(answers) == len(NAMES)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wall_counts_exactly_what_keeps_every_limit(name: str) -> None:
     wall = BY_NAME[name].wall
@@ -67,6 +68,7 @@ def test_a_wall_counts_exactly_what_keeps_every_limit(name: str) -> None:
         assert 0 <= plan.network <= 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_limit_is_not_kept_stands_in_the_way(name: str) -> None:
     """Where memory and network were both exceeded, "the network" was once not so."""

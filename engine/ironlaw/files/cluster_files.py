@@ -8,7 +8,7 @@ from typing import Any
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
-from ironlaw.files.switches import LESS, MORE, SHARED, SHARES, unwrapped, with_switches
+from ironlaw.files.switches import LESS, MORE, SHARED, SHARES, STRATEGIES, unwrapped, with_switches
 
 Document = Mapping[str, Any]
 
@@ -215,9 +215,8 @@ def _compiled(dynamo: Document) -> bool | None:
     return None if said in values.ABSENT or said is False or str(said).lower() == "no" else True
 
 
-_DIVIDED = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "hybrid_shard": 3, "hybrid_shard_zero2": 2}
 _HYBRID = {"hybrid_shard", "hybrid_shard_zero2"}
-_NUMBERED = dict(zip("12345", _DIVIDED, strict=True))
+_NUMBERED = dict(zip("12345", STRATEGIES, strict=True))
 
 
 def fsdp(config: Document, named: str = "full_shard", *, away: bool = False) -> dict[str, Any]:
@@ -238,10 +237,10 @@ def fsdp(config: Document, named: str = "full_shard", *, away: bool = False) -> 
 
     strategy = str(said.get("sharding_strategy") or named).lower()
     kept = said.get("reshard_after_forward")
-    zero = values.named("fsdp_sharding_strategy", _NUMBERED.get(strategy, strategy), _DIVIDED)
+    zero = values.named("fsdp_sharding_strategy", _NUMBERED.get(strategy, strategy), STRATEGIES)
     # Its first version takes a strategy there, its second a switch.
-    if str(kept).lower() in _DIVIDED:
-        zero = _DIVIDED[str(kept).lower()]
+    if str(kept).lower() in STRATEGIES:
+        zero = STRATEGIES[str(kept).lower()]
     elif on("reshard_after_forward") is False:
         zero = 2
     away = bool(on("offload_params") or away)

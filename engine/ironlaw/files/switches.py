@@ -130,11 +130,12 @@ def unwrapped(document: Mapping[str, object]) -> tuple[str, ...]:
     if isinstance(inside, Mapping) and any(key in inside for key in _POLICIES):
         return ()
     words = ways.split() if isinstance(ways, str) else [str(one) for one in ways] if isinstance(ways, list) else []
-    return (UNWRAPPED,) if _DIVIDED & {*words} and "auto_wrap" not in words else ()
+    return (UNWRAPPED,) if any(map(STRATEGIES.get, words)) and "auto_wrap" not in words else ()
 
 
+STRATEGIES = {"full_shard": 3, "shard_grad_op": 2, "no_shard": 0, "hybrid_shard": 3, "hybrid_shard_zero2": 2}
+"""FSDP's ways to divide, each with the stage of ZeRO that divides the same."""
 _POLICIES = ("fsdp_auto_wrap_policy", "auto_wrap_policy")
-_DIVIDED = {"full_shard", "shard_grad_op", "hybrid_shard", "hybrid_shard_zero2"}
 
 
 def _is_on(name: str, value: object) -> bool:

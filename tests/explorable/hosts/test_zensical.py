@@ -88,6 +88,7 @@ def test_its_pages_show_what_was_computed_and_load_what_makes_them_live(book: Pa
     assert contents(book / "site") == before
 
 
+@pytest.mark.full
 def test_a_page_that_changed_or_is_new_stops_the_build_until_it_is_prepared(book: Path) -> None:
     built()
     (book / "docs/plain.md").write_text("# Plain\n\nText alone needs no preparing.\n")
@@ -100,6 +101,7 @@ def test_a_page_that_changed_or_is_new_stops_the_build_until_it_is_prepared(book
     built()
 
 
+@pytest.mark.full
 def test_a_page_that_zensical_kept_from_an_earlier_state_is_told(
     book: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

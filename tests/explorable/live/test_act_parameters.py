@@ -131,6 +131,7 @@ def test_a_file_of_an_act_that_is_not_utf_8_is_named(
     assert f"acts/tiny_act/{name}:{line}: the byte 0xe9 is not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_one_act_of_a_folder_is_checked_alone(
     several: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,7 @@ def test_what_act_1_imports_is_compiled(wheels: tuple[Wheel, ...]) -> None:
     assert imported <= {name.replace("/", ".") for name in ready}
 
 
+@pytest.mark.full
 def test_compiling_takes_the_place_of_sources_and_is_the_same_each_time(
     wheels: tuple[Wheel, ...], tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_what_cannot_be_compiled_is_one_line(tmp_path: Path, monkeypatch: pytest
         compiled(WHEELS, tuple(BOOK.compiled), PYODIDE, BUILT, tmp_path)
 
 
+@pytest.mark.full
 def test_pyodide_and_cpython_give_the_same_answers(wheels: tuple[Wheel, ...], tmp_path: Path) -> None:
     for wheel in wheels:
         (tmp_path / wheel.path).parent.mkdir()

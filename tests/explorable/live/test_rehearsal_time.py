@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from explorable.live.build.measured import Evidence
 from explorable.live.build.rooms import Written
 from explorable.live.build.runner import Runner
@@ -26,6 +28,7 @@ ACT = Act("slow", "Slow", 3, "s", (Context("c", "C", "d"),),
 """
 
 
+@pytest.mark.full
 def test_a_rehearsal_may_take_longer_than_one_call(tmp_path: Path) -> None:
     act = tmp_path / "acts/slow/act.py"
     act.parent.mkdir(parents=True)

@@ -12,6 +12,7 @@ from tests.explorable.hosts.test_incremental import Server
 from tests.explorable.notebooks.conftest import Site
 
 
+@pytest.mark.full
 def test_a_server_makes_a_changed_notebook_again_and_no_other_page(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -123,6 +123,7 @@ def test_a_dead_kernel_fails_the_build(site: Site) -> None:
     assert "docs/notebooks/one.py:4: cell 1 gives no answer: Kernel died" in warning
 
 
+@pytest.mark.full
 def test_a_plot_without_words_and_a_link_to_nowhere_fail_the_build(site: Site) -> None:
     site.write(PLOT.format(""), " [markdown]\n# [Nowhere](nowhere.md)")
     plot, link = sorted(site.defects(), key=lambda warning: "nowhere.md" in warning)
@@ -131,12 +132,14 @@ def test_a_plot_without_words_and_a_link_to_nowhere_fail_the_build(site: Site) -
     assert "nowhere.md" in link
 
 
+@pytest.mark.full
 def test_text_before_the_first_marker_is_refused(site: Site) -> None:
     site.write("\n1", header="import ironlaw\n\n")
     [warning] = site.defects()
     assert "docs/notebooks/one.py: 3 cells, but 2 markers; begin every cell with '# %%'." in warning
 
 
+@pytest.mark.full
 def test_a_marker_that_says_what_no_notebook_has_is_refused(site: Site) -> None:
     site.write(' {"tags": "local"}\n1')
     [warning] = site.defects()

@@ -151,6 +151,7 @@ def test_words_met_before_need_no_merging(orders: str, times: int, monkeypatch: 
     assert merged == ["of", " two", " ends"] * times
 
 
+@pytest.mark.full
 def test_the_tiny_suite_measures_shares_into_a_valid_record(tmp_path: Path) -> None:
     chosen = [case for case in TINY["pipeline-tiny"] if case.name == "pipeline-before-after"]
     assert runner.run([("pipeline-tiny", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0

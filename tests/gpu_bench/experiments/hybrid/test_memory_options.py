@@ -52,6 +52,7 @@ def test_the_bytes_of_each_option_are_those_of_its_tensors(record: dict[str, Any
     assert whole["computed"] - runs["plain"]["computed"] >= 4 * copy
 
 
+@pytest.mark.full
 def test_accumulation_lowers_the_peak_where_activations_make_it() -> None:
     """32 sequences, whole and in four parts: of the logits alone, 32 x 64 x 256 numbers, three quarters go."""
     assert isinstance(CASE, MemoryCase)
