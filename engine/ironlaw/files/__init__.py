@@ -30,7 +30,7 @@ from ironlaw.files import (
     values,
 )
 from ironlaw.files.documents import TooDeepError
-from ironlaw.files.facts import STRANGE, UNKNOWN, UNREAD, Facts, Observed, Reading
+from ironlaw.files.facts import ASIDE, STRANGE, UNKNOWN, UNREAD, Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read", "uncolored"]
@@ -105,7 +105,9 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     document, faults = mapping(text)
     if document is not None and (found := _document(document)) is not None:
         return switches.with_switches(found, switches.written(document) if found.kind in trainers.KINDS else ())
-    raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text, faults))
+    aside = document is not None and _is_aside(document)
+    because = f"this is a tokenizer's or a generation's configuration: {ASIDE}" if aside else _why(text, faults)
+    raise UnreadError("text", f"of {len(text)} characters", KINDS, because=because)
 
 
 class UnreadError(EngineError):
@@ -252,7 +254,17 @@ def _is_known(document: dict[str, object]) -> bool:
         return True
 
 
+def _is_aside(document: dict[str, object]) -> bool:
+    """Whether it is a file that lies beside a model's config.json, with keys that trainers have too."""
+    keys = document.keys()
+    return bool(keys & {"tokenizer_class", "added_tokens_decoder", "transformers_version"}) and not (
+        keys & {"architectures", "model_type"}
+    )
+
+
 def _document(document: dict[str, object]) -> Reading | None:
+    if _is_aside(document):
+        return None
     if cluster_files.is_deepspeed(document):
         return cluster_files.deepspeed(document)
     if cluster_files.is_accelerate(document):

@@ -22,6 +22,12 @@ from ironlaw.files.switches import ANOTHER, LOST, OTHERS, SHELL, asked, with_swi
 _PROGRAM = re.compile(r"(?:\S*/)?(?:torchrun|accelerate|deepspeed|python[\d.]*|llamafactory-cli|axolotl|trl)")
 _BEFORE = re.compile(r"\w+=.*|nohup|time|sudo|env|exec|do|then|else|[{(!]|CMD|RUN|ENTRYPOINT", re.DOTALL)
 """What stands before a program: variables, words of the shell, programs that start it."""
+_NO_TRAININGS = {
+    "trl": ("vllm-serve", "chat", "env"),
+    "llamafactory-cli": ("chat", "api", "export", "webui", "webchat", "eval", "version", "env"),
+    "axolotl": ("preprocess", "inference", "evaluate", "merge-lora", "fetch", "vllm-serve", "quantize", "lm-eval"),
+}
+"""Program -> those of its commands that train nothing."""
 _RUNNERS = ("uv", "poetry")
 _SCHEDULED = {
     "nnodes": r"(?:-N\s?|--nodes[= ])(?:\d+-)?(\d+)",
@@ -68,15 +74,24 @@ _OF_A_TRAINER = frozenset((
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(
-    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
+    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
 )
-_PREFERENCES = re.compile(r"(?:\S*/)?(?:run_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
+_PREFERENCES = re.compile(r"(?:\S*/)?(?:run_|train_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
 """TRL's command or script whose trainer takes preferences, or has more than one model."""
-_WITH_OTHERS = re.compile(r"(?:\S*/)?(?:run_)?(ppo|rloo|gkd|online_dpo|nash_md|xpo)(?:_\w+)?(?:\.py)?")
+_WITH_OTHERS = re.compile(r"(?:\S*/)?(?:run_|train_)?(ppo|rloo|gkd|online_dpo|nash_md|xpo)(?:_\w+)?(?:\.py)?")
 """Those whose trainer has models that no plan counts."""
 _SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
+_USUAL = {
+    "qlora.py": {
+        "lora_r": "64", "bits": "4", "double_quant": "true", "gradient_checkpointing": "true",
+        "per_device_train_batch_size": "1", "gradient_accumulation_steps": "16", "source_max_len": "1024",
+        "target_max_len": "256", "optim": "paged_adamw_32bit",
+    },
+    "train_lora.py": {"lora_r": "8"},
+}  # fmt: skip
+"""What the scripts of QLoRA and of FastChat do where nobody says otherwise."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
 """The script of `transformers`' examples, which cuts to 1,024 tokens unless told otherwise."""
 _NANO_GPT = (re.compile(r"(^|[\s/])train\.py(?=\s)"), re.compile(r"\sconfig/\w+\.py(\s|$)"))
@@ -85,29 +100,44 @@ _LAUNCHES = re.compile(
     r"u|use_env|master_\w+|main_process_\w+|rdzv_\w+|node_rank|machine_rank|local_rank|standalone|hostfile|launcher|m|module|"
     r"max_restarts|monitor_interval|start_method|role|tee|redirects|multi_gpu|same_network|gpu_ids|num_processes|"
     r"num_cpu_threads_per_process|mixed_precision|config_file|use_deepspeed|use_fsdp|fsdp_\w+|"
-    r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_\w+|include|exclude|gradient_clipping"
+    r"offload_(optimizer|param)_device|deepspeed_\w+|job\.\w+|zero3_\w+|no_(python|ssh_check|local_rank)|include|exclude|"
+    r"gradient_clipping"
 )
 """Options of the programs that start processes."""
 _CHANGES_NOTHING = re.compile(
     r"adam_\w+|(max_)?(lr|learning_rate|warmup|weight_decay|grad_norm|label_smoothing)\w*|max_grad_norm|"
     r"(logging|log|save|eval|hub|push_to_hub|report|wandb|run|output|overwrite|resume|metric|load_best|seed|data_seed|"
-    r"do|dataset|data|train|validation|val|test|tokenizer|cache|preprocessing|dataloader|ddp|disable_tqdm|greater|"
-    r"remove_unused|trust_remote|use_auth|token|auth|config|model_revision|report_to|include|ignore|prediction|"
-    r"per_device_eval|per_gpu_eval|max_train|max_eval|max_samples|num_workers|num_proc|chat_template|template|"
-    r"plot|streaming|text|prompt|version|project|experiment|exp|name|group|conv|use_fast|evaluation)(_\w+)?|"
+    r"validation|val|test|tokenizer|cache|preprocessing|dataloader|ddp|disable_tqdm|greater|"
+    r"remove_unused|trust_remote|use_auth|token|auth|model_revision|report_to|prediction|"
+    r"per_device_eval|per_gpu_eval|max_eval|num_workers|num_proc|chat_template|use_fast|evaluation)(_\w+)?|"
     r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|(bnb_4bit_)?quant_type|beta|seed|tf32|epochs|"
-    r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|no_\w+|user|mm_use_im_\w+|"
+    r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|user|mm_use_im_\w+|group_by_length|"
     r"full_determinism|skip_memory_metrics|label_names|accelerator_config|average_tokens_across_devices|past_index|"
     r"split_batches|keep_linebreaks|model_type|low_cpu_mem_usage|with_tracking|num_warmup_steps|checkpointing_steps|"
     r"early_stopping_\w+|padding_side|use_slow_tokenizer|(eos|pad)_token|truncation_mode|shuffle_dataset|use_rslora|"
     r"lora_task_type|router_aux_loss_coef|neftune_noise_alpha|(rpo|ld|cpo)_alpha|disable_dropout|simpo_gamma|pref_beta|"
     r"(un)?desirable_weight|f_divergence_type|discopop_tau|loss_type|max_(prompt|completion)_length|temperature|"
     r"top_[pk]|min_p|repetition_penalty|epsilon\w*|delta|scale_rewards|reward_weights|mask_truncated_completions|"
-    r"importance_sampling_level|vllm_server_\w+|num_completions_to_print|missing_eos_penalty|total_episodes|"
+    r"importance_sampling_level|vllm_server_\w+|num_(generations|iterations|completions_to_print)|missing_eos_penalty|total_episodes|"
     r"enable_thinking|mask_history|buffer_size|mix_strategy|interleave_probs|loraplus_lr_ratio|\w*swanlab\w*|"
     r"hf_hub_token|tool_format|default_system|data_shared_file_system"
 )
 """Options that change neither memory nor time."""
+_MOSTLY_NOTHING = re.compile(
+    r"(do|dataset|data|train|config|include|ignore|max_train|max_samples|template|plot|streaming|text|prompt|version|"
+    r"project|experiment|exp|name|group|conv|no)(_\w+)?"
+)
+_MAY_MATTER = re.compile(
+    r"(^|_)(batch\w*|micro|length|len|seq\w*|q?lora|dora|peft|bits|overrides|layers?|hidden|heads|rank|full|dtype|"
+    r"precision|offload\w*|compile|checkpointing|modules|encoder|images?|resolution|pixels|frames|parallel|train_type)(_|$)"
+)
+"""What makes one of those an option that may change something all the same."""
+
+
+def _changes_nothing(name: str) -> bool:
+    """Whether an option changes neither memory nor time."""
+    mostly = _MOSTLY_NOTHING.fullmatch(name) and not _MAY_MATTER.search(name)
+    return bool(_CHANGES_NOTHING.fullmatch(name) or mostly)
 
 
 _OF_MEGATRON = re.compile(
@@ -153,7 +183,7 @@ class _Asked(dict[str, Any]):
     def not_understood(self) -> tuple[str, ...]:
         """The options that may change memory or time, and that nobody asked for."""
         others = (key for key in self if key not in self.asked)
-        return tuple(key for key in others if not (_LAUNCHES.fullmatch(key) or _CHANGES_NOTHING.fullmatch(key)))
+        return tuple(key for key in others if not (_LAUNCHES.fullmatch(key) or _changes_nothing(key)))
 
 
 @dataclass(frozen=True)
@@ -201,9 +231,11 @@ def _started(words: Sequence[str]) -> tuple[str, ...] | None:
     """Words without a scheduler and its options, which say sizes as a launcher's; None where they start no training."""
     at = _program_at(words, 0)
     if at < len(words) and words[at] == "srun":
-        after = next((one for one in range(at + 1, len(words)) if _is_program(words, _program_at(words, one))), None)
+        after = next((one for one in range(at + 1, len(words)) if _is_program(words, one)), None)
         if after is None:
             return None
+        while _BEFORE.fullmatch(words[after - 1]):
+            after -= 1
         said = " ".join(words[at + 1 : after])
         told = ((name, re.search(rf"(?<!\S){option}(?!\S)", said)) for name, option in _SCHEDULED.items())
         return (*words[:at], *(f"{name.upper()}={size[1]}" for name, size in told if size), *words[after:])
@@ -226,9 +258,9 @@ def _is_program(words: Sequence[str], at: int) -> bool:
     """Whether a program that starts trainings stands at a place, with something behind it."""
     if at >= len(words) or not _PROGRAM.fullmatch(words[at]):
         return False
-    if words[at].endswith("accelerate"):
-        return words[at + 1 : at + 2] == ["launch"] and at + 2 < len(words)
-    return at + 1 < len(words)
+    if at + 1 == len(words) or words[at + 1] in _NO_TRAININGS.get(words[at].rpartition("/")[2], ()):
+        return False
+    return not words[at].endswith("accelerate") or (words[at + 1] == "launch" and at + 2 < len(words))
 
 
 @lru_cache(maxsize=8)
@@ -263,7 +295,7 @@ def options(text: str) -> dict[str, str]:
 
 def _options(start: Start) -> tuple[dict[str, str], list[str]]:
     """The options of a command, and those of its words that belong to none."""
-    words, script = _words(start), _script_at(start.words)
+    words, script, overrides = _words(start), _script_at(start.words), "llamafactory-cli" in start.words
     found: dict[str, str] = {}
     beside: list[str] = []
     name = last = ""
@@ -286,8 +318,10 @@ def _options(start: Start) -> tuple[dict[str, str], list[str]]:
             name = ""  # the script, behind an option of its launcher without a value
         elif name:
             found[name] = word if found[name] == "true" else f"{found[name]}{_LISTS[name]}{word}"
-            name = name if name in _LISTS else ""
-        elif "llamafactory-cli" in start.words and (given := re.fullmatch(r"(\w+)=(.*)", word)):
+            if word == "None":
+                del found[name]
+            name = name if name in _LISTS and name in found else ""
+        elif overrides and (given := re.fullmatch(r"(\w+)=(.*)", word)):
             found[given[1]] = given[2]
         elif at > script and not (_SETTINGS.fullmatch(word) or (_is_harmless(last) and _PLAIN.fullmatch(word))):
             beside.append(word)
@@ -303,7 +337,7 @@ def _script_at(words: Sequence[str]) -> int:
 
 def _is_harmless(name: str) -> bool:
     """Whether an option changes neither memory nor time, or is the launcher's."""
-    return any(one.fullmatch(name) for one in (_LAUNCHES, _CHANGES_NOTHING, _OF_MEGATRON, _LASTS))
+    return _changes_nothing(name) or any(one.fullmatch(name) for one in (_LAUNCHES, _OF_MEGATRON, _LASTS))
 
 
 def _words(start: Start) -> list[str]:
@@ -369,7 +403,9 @@ def read(text: str) -> Reading:
 
 def _read(start: Start) -> Reading:
     found, beside = _options(start)
-    given, kind = _Asked(found), _program(start)
+    script = next((word.rpartition("/")[2] for word in start.words if word.endswith(".py")), "")
+    usual = {} if "full_finetune" in found else _USUAL.get(script, {})
+    given, kind = _Asked({**usual, **found}), _program(start)
     launched, missing = _launched(given, by_deepspeed="deepspeed" in start.words)
     missing += _not_understood((*(f" {word}" for word in beside),))
     if kind == "Megatron-LM":
@@ -390,8 +426,11 @@ def _read(start: Start) -> Reading:
         missing.append(named_file or "The script's own settings are not in it: add its file.")
         launched = launched.joined(_preferred(start, given)[0]) if named_file else launched
         return Reading("command", launched, missing=(*missing, *_not_understood(given.not_understood())))
-    inside = trainers.read(given, dialect)
     preferred, told = _preferred(start, given) if kind == "TRL" else (Facts(), ())
+    if preferred.stage not in (None, "grpo"):
+        for key in trainers.OF_GRPO:
+            given.pop(key, None)  # others have them too
+    inside = trainers.read(given, dialect)
     if preferred.stage:
         facts = preferred.completed(inside.facts)
         inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
@@ -456,8 +495,10 @@ def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, l
     if by_deepspeed and not named and re.fullmatch("[0-3]", str(given.get("zero_stage", ""))):
         facts = facts.joined(Facts(runtime="deepspeed", zero=int(given["zero_stage"])))  # a script's own option
     groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
-    if how or groups or "mixed_precision" in given:
-        engine = {key: given[key] for key in given if key.startswith(("zero_stage", "offload_"))}
+    if how or groups or "mixed_precision" in given or "deepspeed_config_file" in given:
+        engine = {
+            key: given[key] for key in given if key.startswith(("zero_stage", "offload_", "deepspeed_config_file"))
+        }
         sharding = {key: given[key] for key in given if key.startswith("fsdp_")}
         document = {
             "mixed_precision": given.get("mixed_precision"),
@@ -465,8 +506,9 @@ def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, l
             "fsdp_config": sharding,
             "parallelism_config": groups,
         }
+        how = "deepspeed" if "deepspeed_config_file" in given else how
         inside = cluster_files.accelerate(document | ({"distributed_type": how.upper()} if how else {}))
-        facts = facts.joined(inside.facts)
+        facts, missing = facts.joined(inside.facts), [*missing, *inside.missing]
     return facts, missing
 
 

@@ -95,8 +95,10 @@ def in_command(text: str, path: Path, value: object) -> str | None:
     name = "[-_]".join(map(re.escape, re.split("[-_]", path[-1])))
     word = str(value)
     option = re.compile(rf"(?<!\S)(--?{name})(?:(=|\s+)(?![-\\])(\S+))?(?=\s|$)")
-    if option.search(text):
-        return before + option.sub(lambda found: f"{found[1]}{found[2] or ' '}{word}", text) + after
+    parts = re.split(r"(`#[^`]*`)", text)  # what a comment within the command says stays
+    if any(map(option.search, parts[::2])):
+        parts[::2] = [option.sub(lambda found: f"{found[1]}{found[2] or ' '}{word}", part) for part in parts[::2]]
+        return before + "".join(parts) + after
     return f"{before}{text} --{path[-1]} {word}{after}"
 
 

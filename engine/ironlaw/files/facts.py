@@ -42,6 +42,8 @@ NOT_UNDERSTOOD = "Not understood of the command"
 """How a sentence begins on options of a command that may change memory or time."""
 UNREAD = "A part of the text was not read"
 """How a sentence begins on what stands in a paste beside what was read."""
+ASIDE = "it says nothing of a training"
+"""Said of a file that lies beside a model's configuration."""
 UNKNOWN = "this text is of no known kind"
 """Said of such a part that sets nothing either."""
 

@@ -92,7 +92,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     plain = {fact: convert(keys[fact], document.get(keys[fact])) for fact, (_, convert) in dialect.keys.items()}
     name = document.get(_key(document, dialect.models[0], dialect.models[1:]))
     steps = document.get("max_steps")
-    plain["steps"] = values.count("max_steps", None if steps in (-1, "-1") else steps)
+    plain["steps"] = values.count("max_steps", None if steps in (-1, 0, "-1", "0") else steps)
     rest = {**dialect.rest(document), **_evaluation(document, dialect.kind)}
     rest["unprepared"] = dialect.kind in _LOADERS or None
     rest["referenced"] = False if _is_alone(document) else None
@@ -144,6 +144,8 @@ def _missing(document: Document, name: object, facts: Facts, kind: Kind) -> tupl
         told.append(f"{_called(name)} {STRANGE}: add its config.json.")
     if document.get("adapter") == "qlora" and 4 not in _bits(document):
         told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
+    if str(document.get("fsdp_config")).endswith(".json"):
+        told.append(f"It names FSDP's file, {DIVIDES}")
     if values.switch("precompute_ref_log_probs", document.get("precompute_ref_log_probs")):
         told.append("precompute_ref_log_probs: the reference's pass before the training is not counted.")
     if file := _deepspeed_file(document):
@@ -342,6 +344,7 @@ def _attention(value: object) -> Attention | None:
         "eager": "eager", "disabled": "eager", "sdpa": "sdpa", "flash": "flash", "fa2": "flash", "fa3": "flash",
         "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn": "flash",
         "kernels-community/flash-attn2": "flash", "kernels-community/flash-attn3": "flash",
+        "kernels-community/vllm-flash-attn3": "flash",
     }  # fmt: skip
     return values.named("attention", value, names, tuple(name for name in names if "/" not in name))
 
@@ -367,7 +370,11 @@ def _sharding(document: Document) -> dict[str, Any]:
     """Facts of FSDP as axolotl and `transformers` write it."""
     options, config = document.get("fsdp"), document.get("fsdp_config")
     if isinstance(config, str) and config not in values.ABSENT:
-        raise EngineError("fsdp_config", config, "its settings: a file that it names is not read")
+        # A command gives it as JSON; a file that it names is asked for (`_missing`).
+        said = {} if config.endswith(".json") else _object(config)
+        if not isinstance(said, dict):
+            raise EngineError("fsdp_config", config, "its settings, or a JSON file of them")
+        document = {"fsdp_config": said}
     config = block(document, "fsdp_config")
     named = options.split() if isinstance(options, str) else options
     if named in (None, False, [], ["false"]) and not config:
@@ -521,8 +528,10 @@ _ALONE = ("orpo", "simpo")
 """Ways to train by pairs without a reference."""
 _PAIRS = ("sigmoid", "hinge", "ipo", "kto_pair", *_ALONE)
 """LLaMA-Factory's ways to train by pairs."""
+OF_GRPO = frozenset(("num_generations", "max_completion_length"))
+"""Keys by which a file is GRPO's where nothing else says what it is."""
 _STAGES: Mapping[Stage, Set[str]] = {
-    "grpo": {"num_generations", "max_completion_length"},
+    "grpo": OF_GRPO,
     "kto": {"desirable_weight", "undesirable_weight"},
     "dpo": {"beta", "max_prompt_length", "precompute_ref_log_probs", "reference_free"},
 }

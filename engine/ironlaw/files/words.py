@@ -16,6 +16,7 @@ from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import (
     ADD,
+    ASIDE,
     DIVIDES,
     NOT_UNDERSTOOD,
     OVERRIDDEN,
@@ -173,7 +174,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 def _beside(told: Iterable[str], uncounted: Besides | None) -> Besides | None:
     """Which way a verdict may turn by what is not counted, and by what is told to be missing."""
     lines = tuple(told)
-    broken = any(line.startswith(UNREAD) and UNKNOWN not in line for line in lines)
+    broken = any(line.startswith(UNREAD) and UNKNOWN not in line and ASIDE not in line for line in lines)
     if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in lines):
         return "both"
     if _HOW_MANY not in lines:
@@ -251,7 +252,7 @@ def joined(readings: Iterable[Reading]) -> Joined:
     Raises:
         EngineError: Files contradict each other.
     """
-    files = _used(tuple(readings))
+    files = _told(_used(tuple(readings)))
     # A trainer's file knows its program better than the command that starts it.
     read = sorted(files, key=lambda reading: reading.kind == "command")
     # nanoGPT's options override its file.
@@ -379,6 +380,24 @@ def _used(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
     if not divided or any(DIVIDES in line for one in files for line in one.missing):
         return files
     return tuple(Reading("DeepSpeed", Facts(), missing=(UNUSED,)) if one.kind == "DeepSpeed" else one for one in files)
+
+
+def _told(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """The files; one of TRL is no GRPO's by its keys alone where a command says another trainer."""
+    told = {one.facts.stage for one in files if one.kind == "command" and "stage" not in one.silent}
+    if not told - {None, "grpo"}:
+        return files
+    default = Facts(sequence=1024)
+    return tuple(
+        replace(
+            one,
+            facts=one.facts.without({"stage", "rollout", "referenced", "sequence"}).completed(default),
+            silent=one.silent | {"sequence"},
+        )
+        if one.kind == "TRL" and one.facts.stage == "grpo"
+        else one
+        for one in files
+    )
 
 
 def makes_optimizer(readings: Iterable[Reading]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 
 import pytest
 from hypothesis import given
@@ -146,3 +147,100 @@ def test_a_long_command_is_refused_and_a_short_one_is_read_in_time() -> None:
         read(f"{RUN} {'x' * 50_000}")
     for piece in ("${", "$(", "`", "`#", "\\", "'a' ", "# ", "a@", "--x=", "> ", "&& "):
         assert read(f"{RUN} --run_name x {piece * (20_000 // len(piece))}").kind == "command"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{RUN} {'1 ' * 24_000}",
+        f"{'( ' * 20_000}{RUN}",
+        f"{RUN} {'$a ' * 15_000}",
+        f"{'A=b ' * 12_000}{RUN}",
+        f"srun {'A=1 ' * 12_000}{RUN}",
+    ],
+)
+def test_a_command_of_many_words_is_read_in_a_time_that_grows_with_them(text: str) -> None:
+    """Each took 5 to 20 s when every word had looked at all others."""
+    began = time.process_time()
+    read(text)
+    assert time.process_time() - began < 5
+
+
+TRAIN = "train.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 --max_length 2048"
+
+
+def test_a_deepspeed_file_that_accelerate_is_told_by_name_is_waited_for() -> None:
+    own = '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}'
+    for launch in ("--use_deepspeed --deepspeed_config_file ds.conf", "--deepspeed_config_file=ds.json"):
+        command = f"accelerate launch {launch} --num_processes 4 {TRAIN}"
+        alone, whole = _understood(command), _understood(command, own)
+        assert (alone.besides, "zero" in alone.words) == ("both", False)
+        assert (whole.besides, whole.words["zero"]) == (None, 3)
+
+
+def test_an_fsdp_file_is_waited_for_and_its_settings_are_read() -> None:
+    command = f"torchrun --nproc_per_node 8 {TRAIN} --fsdp"
+    assert _understood(f"{command} 'full_shard auto_wrap' --fsdp_config fsdp.json").besides == "both"
+    settings = f"{command} 'full_shard auto_wrap' --fsdp_config '{{\"offload_params\": true}}'"
+    assert _understood(settings).words == _understood(f"{command} 'full_shard auto_wrap offload'").words
+    assert _understood(settings).words["offload"] == "shards"
+    with pytest.raises(EngineError, match="its settings, or a JSON file of them"):
+        read(f"{command} full_shard --fsdp_config mine")
+
+
+@pytest.mark.parametrize(
+    ("launch", "stage"), [("trl dpo", "dpo"), ("trl kto", "kto"), ("accelerate launch orpo.py", "dpo")]
+)
+def test_a_trainer_of_pairs_that_cuts_completions_is_none_of_grpo(launch: str, stage: str) -> None:
+    cuts = "max_prompt_length 512 --max_completion_length 512"
+    facts = read(f"{launch} --model_name_or_path Qwen/Qwen2.5-7B --bf16 --{cuts}").facts
+    assert (facts.stage, facts.sequence, facts.rollout) == (stage, 1024, None)
+    file = "model_name_or_path: Qwen/Qwen2.5-7B\nmax_completion_length: 2048\nper_device_train_batch_size: 2\n"
+    words = _understood(file, f"{launch} --config own.yaml").words
+    assert (words["sequence"], words.get("rollout")) == (1024, None)
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        '{"add_bos_token": false, "model_max_length": 131072, "tokenizer_class": "Qwen2Tokenizer"}',
+        '{"bos_token_id": 1, "temperature": 0.6, "max_length": 4096, "transformers_version": "4.51.0"}',
+    ],
+)
+def test_what_lies_beside_a_models_configuration_says_nothing_of_a_training(aside: str) -> None:
+    understood = _understood(f"torchrun {TRAIN}\n{aside}")
+    assert (understood.words["sequence"], understood.besides) == (2048, None)
+    assert "it says nothing of a training" in understood.missing[-1]
+    with pytest.raises(EngineError, match="it says nothing of a training"):
+        read(aside)
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["train_batch_size 64", "train_micro_batch_size_per_gpu 4", "max_train_length 9", "train_type lora", "train_lora",
+     "no_lora", "text_max_length 9", "data_max_length 9", "config_overrides n_embd=1600"],
+)  # fmt: skip
+def test_an_option_that_may_matter_is_told_whatever_it_begins_with(option: str) -> None:
+    understood = _understood(f"python {TRAIN} --{option}")
+    assert understood.missing == (f"Not understood of the command, and not counted: --{option.split()[0]}.",)
+    assert understood.besides == "both"
+
+
+def test_options_that_change_nothing_hold_no_verdict_back() -> None:
+    more = "--train_on_inputs False --train_file x --dataset_name y --data_path z --group_by_length --config_name gpt2"
+    understood = _understood(f"python {TRAIN} {more} --max_train_samples 3 --no_save --max_steps 0 --dtype None")
+    assert (understood.missing, understood.besides) == ((), None)
+
+
+def test_a_server_of_generations_is_no_training() -> None:
+    text = (
+        f"srun --nodes=4 accelerate launch --num_processes 32 train_grpo.py {TRAIN[9:]} --num_generations 8 &\n"
+        "srun --nodes=1 --ntasks=1 trl vllm-serve --model Qwen/Qwen2.5-7B &\nwait\n"
+    )
+    understood = _understood(text)
+    assert (understood.words["dp"], understood.besides) == (32, None)
+
+
+def test_a_change_leaves_comments_within_a_command_alone() -> None:
+    text = f"{RUN} `# --per_device_train_batch_size 2` --max_length 1024"
+    assert edited(text, {"batch": 16}) == f"{text} --per_device_train_batch_size 16"

@@ -174,7 +174,10 @@ def test_adapters_are_read_as_the_scripts_around_a_trainer_ask_for_them() -> Non
     assert (plain.method, plain.rank) == ("lora", 8)
     more = "--lora_r 8 --bits 4 --quant_type nf4 --source_max_len 16 --target_max_len 512"
     own = f"{command.format('qlora.py')} {more}"
-    assert [read(own + more).facts.double_quantization for more in ("", " --double_quant")] == [False, True]
+    assert [read(own + more).facts.double_quantization for more in ("", " --double_quant False")] == [True, False]
+    silent = [read(f"python {name}.py {MODEL} --max_length 512").facts for name in ("qlora", "train_lora", "train")]
+    assert [(one.method, one.rank) for one in silent] == [("qlora", 64), ("lora", 8), ("full", None)]
+    assert read(f"python qlora.py {MODEL} --full_finetune True").facts.method == "full"
     assert (read(own).facts.sequence, read(own).missing) == (528, ())
     assert read(LLAMA_FACTORY.format("oft") + "quantization_bit: 4\n").facts.method == "qlora"
     assert read(AXOLOTL + "optimizer: adamw_torch_8bit\n").facts.optimizer == "adamw-8bit"

@@ -78,7 +78,7 @@ def test_a_script_s_own_words_for_what_is_divided_are_understood(lines: str, zer
 
 @pytest.mark.parametrize(
     "lines",
-    ["fsdp: banana", "fsdp: 7", "fsdp: true\nfsdp_config: my.json", "fsdp: true\nfsdp_config: [1]", "deepspeed: 3",
+    ["fsdp: banana", "fsdp: 7", "fsdp: true\nfsdp_config: mine", "fsdp: true\nfsdp_config: [1]", "deepspeed: 3",
      "deepspeed: true", "fsdp: full_shard\nfsdp_config: {offload_params: 3}"],
 )  # fmt: skip
 def test_what_no_script_takes_for_what_is_divided_is_refused(lines: str) -> None:
