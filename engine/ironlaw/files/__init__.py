@@ -25,6 +25,7 @@ from ironlaw.files import (
     messages,
     nano_gpt,
     pastes,
+    starts,
     switches,
     trainers,
     values,
@@ -96,7 +97,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
         return messages.out_of_memory(text)
     if messages.is_nvidia_smi(text):
         return messages.nvidia_smi(text)
-    if command_line.is_command(text):
+    if starts.is_command(text):
         return command_line.read(text)
     if (found := messages.needs(text) or logs.read(text)) is not None:
         return found
@@ -232,7 +233,7 @@ def _fault(text: str, mapping: _Mapping) -> str:
 
 
 def _is_part(text: str, mapping: _Mapping) -> bool:
-    if command_line.is_command(text) or messages.is_nvidia_smi(text) or values.hub_name(text):
+    if starts.is_command(text) or messages.is_nvidia_smi(text) or values.hub_name(text):
         return True
     try:
         document = mapping(text)[0]

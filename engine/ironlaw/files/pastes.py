@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ironlaw.core.units import Count
-from ironlaw.files import command_line, documents, values
+from ironlaw.files import documents, starts, values
 from ironlaw.files.documents import is_too_deep
 
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(\s|$)")
@@ -141,7 +141,7 @@ def _json_end(lines: list[str], at: int) -> int:
 def _end(lines: list[str], at: int) -> int:
     """Behind the command, YAML, name or table that begins at a line; the line itself where none does."""
     end, keys = at, 0
-    if command_line.is_command(lines[at]):
+    if starts.is_command(lines[at]):
         while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", " `")):
             end += 1
         # Options that a comment or a missing mark at the end of a line has cut off.
@@ -154,7 +154,7 @@ def _end(lines: list[str], at: int) -> int:
         return at + 1
     if _RULE.match(lines[at]):
         return next((after for after in range(at, len(lines)) if not _ROW.match(lines[after])), len(lines))
-    while end < len(lines) and not _FAILURE.match(lines[end]) and not command_line.is_command(lines[end]):
+    while end < len(lines) and not _FAILURE.match(lines[end]) and not starts.is_command(lines[end]):
         if _KEY.match(lines[end]):
             keys += 1
         elif end == at or not _WITHIN.match(lines[end]):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import MOST_YAML, command_line, documents, parts, pastes, read, values
+from ironlaw.files import MOST_YAML, documents, parts, pastes, read, starts, values
 from ironlaw.files.documents import LONGEST, LONGEST_DOCUMENT, is_too_deep
 from ironlaw.models import from_config
 from ironlaw.models.checkpoints import read_header
@@ -341,7 +341,7 @@ def test_json_is_not_counted_as_yaml() -> None:
 def test_a_paste_is_divided_into_so_many_pieces_at_most() -> None:
     for repeated in ("---\n", "x\n---\n", "torchrun x\n---\n", "a: 1\nb: 1\n1\n---\n"):
         text = repeated * (3 * pastes.MOST_PARTS)
-        found = pastes.pieces(text, command_line.is_command)
+        found = pastes.pieces(text, starts.is_command)
         assert len(found) <= 2 * pastes.MOST_PARTS
         assert "".join(one.text for one in found) == text
 
