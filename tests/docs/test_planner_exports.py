@@ -29,7 +29,7 @@ from explorable.live import Choice, Slider, State, Toggle
 from explorable.live.runtime.acts import LoadedAct
 from ironlaw import GB, EngineError, setup
 from ironlaw.cli import main
-from ironlaw.files.words import UNUSED
+from ironlaw.files.together import UNUSED
 from ironlaw.models.config_json import essentials, published
 from tests.conftest import tries
 from tests.docs.acts import loaded

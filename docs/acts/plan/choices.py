@@ -25,8 +25,9 @@ from ironlaw.config.layout import expert_shard
 from ironlaw.files import Facts, switches
 from ironlaw.files.documents import is_too_deep
 from ironlaw.files.facts import Format
+from ironlaw.files.together import Joined
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import DECIDED, DIVIDED, Joined
+from ironlaw.files.words import DECIDED, DIVIDED
 from ironlaw.files.words import words_of as of_files
 from ironlaw.models import from_config
 from ironlaw.models.config_json import essentials, published

@@ -9,8 +9,9 @@ from explorable import live
 from ironlaw import accelerator
 from ironlaw.files import Facts, parts
 from ironlaw.files.diffs import edited, unified
+from ironlaw.files.together import joined, makes_optimizer
 from ironlaw.files.trainers import KINDS
-from ironlaw.files.words import joined, makes_optimizer, sequences
+from ironlaw.files.words import sequences
 from ironlaw.files.words import words_of as words_of_files
 
 from .beside import worded

@@ -13,7 +13,8 @@ from explorable import live
 from ironlaw import GIB, EngineError, accelerator, model
 from ironlaw.files import Reading, UnreadError, parts, switches, uncolored
 from ironlaw.files.facts import AUTO, FAR
-from ironlaw.files.words import Joined, joined, said_words, sequences, words_of
+from ironlaw.files.together import Joined, joined
+from ironlaw.files.words import said_words, sequences, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.config_json import essentials, published
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 from ironlaw.config.checks import unshared
 from ironlaw.config.choices import Buffers
 from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
-from ironlaw.core.units import Count
 from ironlaw.files import trainers, values
 from ironlaw.files.facts import (
     ADD,
     ASIDE,
-    DIVIDES,
     NOT_UNDERSTOOD,
-    OVERRIDDEN,
     STRANGE,
     UNKNOWN,
     UNREAD,
@@ -28,6 +24,7 @@ from ironlaw.files.facts import (
     Reading,
 )
 from ironlaw.files.switches import Besides, besides
+from ironlaw.files.together import NODE, Joined, joined, makes_optimizer, trains_everything
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models import model as by_name
@@ -36,11 +33,8 @@ from ironlaw.models.transformer import Transformer
 
 SEQUENCE = 2048
 """Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
-NODE = 8
-"""Devices that a machine has where nobody says (`ironlaw.setup`): fewer of them on one machine are a part of it."""
 CHUNKS = 8
 """Pieces of the loss where a kernel never keeps the logits whole."""
-
 _PRECISIONS: Mapping[tuple[Format, Format], str] = {
     ("fp32", "fp32"): "fp32",
     ("fp32", "bf16"): "amp-bf16",
@@ -57,8 +51,6 @@ DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention"
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
 _HOW_MANY = "Nobody says how many devices divide it: it is counted on one. Say how many by --dp."
-UNUSED = "DeepSpeed's file counts for nothing here: another text divides by FSDP, and none names it."
-"""Said of a file of DeepSpeed that no program reads."""
 PAIRED = ("dpo", "reward")
 """Stages whose examples are two sequences, the chosen and the rejected one."""
 _AUTO = {"auto": "BF16, on a card without it in FP16", "auto-fp32": "BF16, on a card without it in FP32"}
@@ -83,24 +75,6 @@ class Understood:
     missing: tuple[str, ...]
     readings: tuple[Reading, ...]
     besides: Besides | None = None
-
-
-@dataclass(frozen=True)
-class Joined:
-    """What files say together.
-
-    Attributes:
-        readings: The files.
-        facts: What they say, and what their programs do where they are silent. Of several groups that hold the same
-            they are those of one group.
-        silent: Names of the facts that none of them says: defaults of their programs.
-        groups: Groups of devices of which each holds the whole model, divided among them (hybrid sharding).
-    """
-
-    readings: tuple[Reading, ...]
-    facts: Facts
-    silent: frozenset[str]
-    groups: Count = 1
 
 
 def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None = None) -> Understood:
@@ -246,108 +220,6 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
     return not line.startswith(UNREAD) and any(there and about in line for about, there in answers.items())
 
 
-def joined(readings: Iterable[Reading]) -> Joined:
-    """What files say together.
-
-    Raises:
-        EngineError: Files contradict each other.
-    """
-    files = _told(_used(tuple(readings)))
-    # A trainer's file knows its program better than the command that starts it.
-    read = sorted(files, key=lambda reading: reading.kind == "command")
-    # nanoGPT's options override its file.
-    told = {name for one in read if one.kind == "command" for name in one.facts.said().keys() - one.silent}
-    # A log has the cards that ran, a command those that it starts, a table those of one machine at one moment.
-    counted = {one.kind for one in read if one.facts.devices}
-    lower = {
-        "nanoGPT": told,
-        "nvidia-smi": {"devices"} if counted > {"nvidia-smi"} else set(),
-        "command": {"devices", "nodes"} if "log" in counted else set(),
-    }
-    if any(one.kind == "accelerate" and one.facts.checkpointing for one in read):
-        # Of the two FSDP recomputes: Trainer refuses its own beside that.
-        lower |= {kind: {*lower.get(kind, ()), "checkpointing"} for kind in (*trainers.KINDS, "command")}
-    if any(one.kind == "command" and one.facts.stage and "stage" not in one.silent for one in read):
-        # The script says which trainer it is, and its file's keys only seem to.
-        lower |= {"TRL": {*lower.get("TRL", ()), "stage", "referenced"}}
-    if any(one.kind == "command" and OVERRIDDEN in one.missing for one in read):
-        lower |= {kind: {*lower.get(kind, ()), *told} for kind in trainers.KINDS}
-    if makes_optimizer(read):
-        theirs = {"optimizer", "update"}
-        lower |= {kind: {*lower.get(kind, ()), *theirs} for one in read if (kind := one.kind) != "DeepSpeed"}
-    own = [one.facts.without({*one.silent, *lower.get(one.kind, ())}) for one in read]
-    said = reduce(Facts.joined, own, Facts())
-    facts = reduce(Facts.completed, (reading.facts for reading in read), said)
-    if facts.devices is None and said.micro_batch and said.accumulate and said.global_batch:
-        replicas, rest = divmod(said.global_batch, said.micro_batch * said.accumulate)
-        facts = replace(facts, devices=None if rest or not replicas else replicas * facts.together)
-    if facts.method in ("full", "freeze"):
-        facts = replace(facts, rank=None)
-    if facts.runtime == "fsdp" and _everything(facts) and (said.weights is None or _is_mixed(read, facts)):
-        # Under FSDP accelerate divides trained weights in FP32, in whatever format a program loads them.
-        facts = replace(facts, weights=None)
-    elif _everything(facts) and facts.weights in ("bf16", "fp16") and facts.compute == "fp32":
-        facts = replace(facts, compute=facts.weights)  # without mixed precision products have the weights' format
-    facts, groups = _one_group(facts)
-    files = tuple(_of_one_group(one, groups) for one in files) if groups > 1 else files
-    return Joined(files, facts, frozenset(facts.said().keys() - said.said().keys()), groups)
-
-
-def _is_mixed(readings: Iterable[Reading], facts: Facts) -> bool:
-    """Whether a program asks accelerate for mixed precision, which makes FP32 of what is trained; pure 16 bits do not.
-
-    Source: accelerate 1.15 (`utils/fsdp_utils.py`, `fsdp2_prepare_model`; `Accelerator.prepare_model`).
-    """
-    # Of LLaMA-Factory, also by a command: its `pure_bf16`.
-    own = [one for one in readings if one.facts.unprepared and "weights" not in one.silent]
-    pure = any(one.facts.weights in ("bf16", "fp16") for one in own)
-    return facts.compute in ("bf16", "fp16", *_AUTO) and not pure
-
-
-def _one_group(facts: Facts) -> tuple[Facts, Count]:
-    """The facts of one group of devices that divide what they hold, and how many such groups there are.
-
-    Raises:
-        EngineError: So many devices are not whole groups.
-    """
-    together, shard, copies, devices = facts.together, facts.shard, facts.copies or 1, facts.devices
-    if shard == 1 and copies > 1:
-        return replace(facts, zero=0), 1
-    if not facts.zero or facts.runtime != "fsdp":
-        return facts, 1
-    if shard is None and devices is not None:
-        machines = facts.nodes or (-(-devices // NODE) if facts.hybrid else 1)
-        groups = machines if facts.hybrid else copies
-        shard, rest = divmod(devices, groups * together)
-        if rest or not shard:
-            raise EngineError("devices", devices, f"a multiple of {groups * together}", because=_GROUPED)
-    if shard is None:
-        return facts, 1
-    size = shard * together
-    devices = devices or size * copies
-    if devices % size:
-        raise EngineError("devices", devices, f"a multiple of {size}", because=_GROUPED)
-    groups = devices // size
-    batch = facts.global_batch
-    if groups == 1:
-        return replace(facts, devices=devices), 1
-    batch = None if batch is None or batch % groups else batch // groups
-    return replace(facts, devices=size, nodes=None, global_batch=batch), groups
-
-
-_GROUPED = "which are whole groups that divide a model (hybrid sharding)"
-
-
-def _of_one_group(read: Reading, groups: int) -> Reading:
-    """What was measured of all groups together, as of one."""
-    measured = read.measured
-    if measured is None:
-        return read
-    rate, samples = measured.tokens_per_s, measured.samples_per_step
-    rate = None if rate is None else rate / groups
-    return replace(read, measured=replace(measured, tokens_per_s=rate, samples_per_step=samples and samples // groups))
-
-
 def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[str]) -> None:
     """Say that one group is counted, and refuse more replicas than one has.
 
@@ -369,40 +241,6 @@ def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[
 
 
 _ONE_GROUP = "with hybrid sharding a plan counts one group of devices that divide a model"
-
-
-def _used(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """The files; one of DeepSpeed says nothing where a program divides by FSDP and none names that file.
-
-    A Trainer reads DeepSpeed's file where its `deepspeed` names it, and refuses that beside FSDP.
-    """
-    divided = any(one.facts.runtime == "fsdp" for one in files)
-    if not divided or any(DIVIDES in line for one in files for line in one.missing):
-        return files
-    return tuple(Reading("DeepSpeed", Facts(), missing=(UNUSED,)) if one.kind == "DeepSpeed" else one for one in files)
-
-
-def _told(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """The files; one of TRL is no GRPO's by its keys alone where a command says another trainer."""
-    told = {one.facts.stage for one in files if one.kind == "command" and "stage" not in one.silent}
-    if not told - {None, "grpo"}:
-        return files
-    default = Facts(sequence=1024)
-    return tuple(
-        replace(
-            one,
-            facts=one.facts.without({"stage", "rollout", "referenced", "sequence"}).completed(default),
-            silent=one.silent | {"sequence"},
-        )
-        if one.kind == "TRL" and one.facts.stage == "grpo"
-        else one
-        for one in files
-    )
-
-
-def makes_optimizer(readings: Iterable[Reading]) -> bool:
-    """Whether DeepSpeed's file has an optimizer, which it makes in place of the script's."""
-    return any(one.kind == "DeepSpeed" and one.facts.optimizer for one in readings)
 
 
 def said_words(readings: Iterable[Reading]) -> frozenset[str]:
@@ -490,7 +328,7 @@ def _precision(facts: Facts) -> str | None:
         return None
     if facts.framework == "megatron":
         return {"bf16": "megatron", "fp16": "mixed", "fp8": "fp8"}.get(facts.compute, "fp32")
-    everything, stage = _everything(facts), facts.zero or 0
+    everything, stage = trains_everything(facts), facts.zero or 0
     if facts.runtime == "deepspeed" and everything:
         # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
         summed = facts.sums == "fp32" if facts.sums or stage else True
@@ -503,11 +341,6 @@ def _precision(facts: Facts) -> str | None:
         # Of a model with adapters only these are trained, in FP32 under autocast.
         return "fp32" if facts.compute == "fp32" else f"amp-{facts.compute}"
     return _PRECISIONS.get((facts.weights, facts.compute))
-
-
-def _everything(facts: Facts) -> bool:
-    """Whether the weights of the model itself are trained."""
-    return facts.method in (None, "full", "freeze")
 
 
 def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
@@ -551,7 +384,7 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
         return None
     # KTO asks both models for mismatched examples too (TRL, `KTOTrainer.get_batch_loss_metrics`).
     passes, told = (":3", "three forward passes") if facts.stage == "kto" else ("", "a forward pass")
-    if not _everything(facts):
+    if not trains_everything(facts):
         told = f"{told} more {'are' if passes else 'is'} counted, each as long as its own"
         assumed.append(f"The reference is the model without its adapters: {told}.")
         return f"16-bit{passes}"
@@ -596,7 +429,7 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
         found["zero"] = facts.zero
         if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
             found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
-        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1 and _everything(facts):
+        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1 and trains_everything(facts):
             found["runtime"] = "deepspeed"
     assumed += _not_counted(facts)
     return found
@@ -608,7 +441,7 @@ def _place(facts: Facts) -> str | None:
     With the optimizer DeepSpeed takes FP32 weights and gradients there, under ZeRO-3 the weights too if asked. Its
     gradients beside adapters are few, and stay.
     """
-    whole, states = _everything(facts), facts.offload_optimizer
+    whole, states = trains_everything(facts), facts.offload_optimizer
     stage = facts.zero or 0 if facts.runtime == "deepspeed" else 0
     if stage == 3 and facts.offload_parameters and (states or not whole):
         return "parameters"
@@ -651,7 +484,7 @@ def _replicas(devices: int | None, together: int) -> int | None:
 
 def _unshared_experts(facts: Facts, words: Mapping[str, Any], model: Any) -> str:
     """Why devices cannot share a model's experts here; empty where they can."""
-    if not _everything(facts):
+    if not trains_everything(facts):
         return "where parts of a model are trained"
     if facts.runtime == "deepspeed":
         return "with DeepSpeed"
@@ -671,7 +504,7 @@ def _not_counted(facts: Facts) -> list[str]:
         if facts.offload_parameters and _place(facts) != "shards":
             found.append("Parameters are counted on the device: those in host memory come and go.")
         return found
-    place, whole = _place(facts), _everything(facts)
+    place, whole = _place(facts), trains_everything(facts)
     if facts.offload_parameters and (facts.zero or 0) < 3:
         found.append("DeepSpeed keeps weights in host memory with ZeRO 3 alone: offload_param counts for nothing.")
     elif facts.offload_parameters and place != "parameters":
@@ -688,6 +521,6 @@ def _not_counted(facts: Facts) -> list[str]:
         if place == "parameters" and not facts.offload_optimizer:
             found.append("With the weights (offload_param) the adapters' states are counted in host memory.")
         found.append("Host memory is counted without what PyTorch rounds pinned blocks up to: a power of two.")
-    elif (facts.zero or 0) <= 1 and not _everything(facts):
+    elif (facts.zero or 0) <= 1 and not trains_everything(facts):
         found.append("DeepSpeed's buffers are not counted beside adapters.")
     return found

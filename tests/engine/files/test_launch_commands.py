@@ -8,7 +8,7 @@ import pytest
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, read
-from ironlaw.files.words import joined
+from ironlaw.files.together import joined
 from tests.engine.files.texts import SMI, said
 
 

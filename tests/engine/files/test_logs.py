@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ironlaw.files import Facts, parts, read, uncolored
-from ironlaw.files.words import joined, words_of
+from ironlaw.files.together import joined
+from ironlaw.files.words import words_of
 from tests.engine.files.texts import GIB, LOGS, MIB, said
 
 MEASURED: dict[str, dict[str, Any]] = {
