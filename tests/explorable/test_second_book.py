@@ -89,3 +89,19 @@ def test_its_snippets_give_in_the_page_what_the_build_printed(site: Path) -> Non
     done = subprocess.run(command, cwd=site, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^verify: 10 snippets of 1 pages .* none differ", done.stdout, re.MULTILINE)
+
+
+_WATCHED = """
+from mkdocs.config import load_config
+
+config = load_config("mkdocs.yml")
+config.plugins.on_startup(command="serve", dirty=True)
+print(*config.plugins.on_config(config).watch, sep="\\n")
+"""
+
+
+@pytest.mark.full
+def test_a_server_watches_the_book_and_nothing_that_is_installed(site: Path) -> None:
+    python, book = site.parents[1] / "environment/bin/python", site.parent
+    done = subprocess.run([str(python), "-c", _WATCHED], cwd=book, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {str(book / "ledger.json"), str(book / "records")}

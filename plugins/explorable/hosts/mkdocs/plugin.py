@@ -11,6 +11,7 @@ What stands there is `explorable.options.Options`.
 from __future__ import annotations
 
 import logging
+import sysconfig
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,10 @@ from explorable.site import Asset, Page
 
 # What the parts say, MkDocs hears: its strict build fails at a warning.
 logging.getLogger(log.ALL).parent = get_plugin_logger(log.ALL).logger
+
+
+_INSTALLED = sysconfig.get_path("purelib")
+"""Where what is installed lies: it changes between two runs of a server, and not beside one."""
 
 
 class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-call]
@@ -73,16 +78,18 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
             description=config.site_description or "",
             address=config.site_url or "",
         )
+        self._sources: list[str] = []
         try:
             for offer in self.build.begin(about, docs, Path(theme) if theme else None, self._builds):
                 extensions += offer.extensions
                 config.extra_css += offer.styles
                 config.extra_javascript += [_script(uri, "type", "module") for uri in offer.modules]
                 config.extra_javascript += [_script(uri, "defer", True) for uri in offer.scripts]
-                config.watch += [str(path) for path in offer.watched if path and path.exists()]
+                self._sources += [str(path) for path in offer.watched if path and path.exists()]
                 config.extra.update(offer.extra)
         except UnbuildableError as error:
             raise PluginError(str(error)) from None
+        config.watch += [path for path in self._sources if not Path(path).is_relative_to(_INSTALLED)]
         self._places.listen(self.build.site)
 
     def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> None:
@@ -112,7 +119,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
             files.append(_file(asset, config))
         if self._dirty:
             made = {file.src_uri: Path(file.abs_dest_path) for file in self._pages}
-            self.build.date(Path(config.config_file_path), config.watch, config.theme.dirs, made)
+            sources = [*config.watch, *self._sources]
+            self.build.date(Path(config.config_file_path), sources, config.theme.dirs, made)
         pages = {page.file.src_uri: page for page in nav.pages}
         for chapter in self.build.number([_page(page.file) for page in nav.pages]):
             page = pages[chapter.page]
