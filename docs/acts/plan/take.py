@@ -104,7 +104,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "model" in controls:
         given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(files, given)
-    uncounted = [name for reading in readings for name in reading.uncounted]
+    uncounted = [name for reading in files.readings for name in reading.uncounted]
     said = [*understood.assumed, *understood.missing, *about]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     open_yet = _open(facts.said(), told)

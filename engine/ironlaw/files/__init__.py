@@ -53,6 +53,7 @@ MOST_TOLD = 4
 MOST_YAML = 2 * documents.LONGEST_DOCUMENT
 """Characters of a paste's YAML that are read."""
 _SETTING = "this may set something and is of no known kind"
+_BESIDE_A_LOG = f"{UNREAD}: options or code beside the log."
 _OF_YAML = ("YAML", "key")
 """What is at fault in a text that may be no YAML at all."""
 _MUCH = f"of a text's YAML at most {MOST_YAML:,} characters are read"
@@ -100,7 +101,8 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     if starts.is_command(text):
         return command_line.read(text)
     if (found := messages.needs(text) or logs.read(text)) is not None:
-        return found
+        beside = found.kind == "log" and found.facts.method is None and pastes.has_settings(text)
+        return replace(found, missing=(*found.missing, _BESIDE_A_LOG)) if beside else found
     if given := nano_gpt.settings(text):
         return nano_gpt.read(given, "nanoGPT", alone=True)
     document, faults = mapping(text)
@@ -122,6 +124,11 @@ class UnreadError(EngineError):
 def _all(text: str, mapping: _Mapping) -> list[Reading]:
     """What a text says: of a log that ends in a message about memory both."""
     found = _read(text, mapping)
+    if found.kind == "accelerate":
+        rest = cluster_files.beside_accelerate(mapping(text[-documents.LONGEST :].lstrip("\ufeff"))[0] or {})
+        if dialect := trainers.dialect_of(rest):
+            own = switches.with_switches(trainers.read(rest, dialect), switches.written(rest))
+            return [own, found]
     log = logs.read(text) if found.kind == "out of memory" else None
     return [log, found] if log else [found]
 
@@ -140,7 +147,12 @@ def _why(text: str, faults: list[str]) -> str:
         return f"this is broken JSON: {fault}"
     if faults and _of_a_trainer(text):
         return f"this is broken YAML: {faults[0]}"
+    if _OF_SWIFT.search(text):
+        return "commands of ms-swift are not read: give what they say as a YAML of LLaMA-Factory"
     return _no_kind()
+
+
+_OF_SWIFT = re.compile(r"^[^#\n]{0,200}\b(?:swift|megatron) (?:sft|pt|rlhf)\b", re.MULTILINE)
 
 
 def _no_kind() -> str:

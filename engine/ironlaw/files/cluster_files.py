@@ -167,6 +167,23 @@ def is_accelerate(document: Document) -> bool:
     return "distributed_type" in document or "compute_environment" in document
 
 
+def beside_accelerate(document: Document) -> dict[str, Any]:
+    """What of a document is none of accelerate's: another file that stands in the same text."""
+    if not is_accelerate(document):
+        return {}
+    return {
+        key: value for key, value in document.items() if key not in _OF_ACCELERATE and key[:4] not in ("tpu_", "rdzv")
+    }
+
+
+_OF_ACCELERATE = frozenset((
+    "compute_environment", "debug", "deepspeed_config", "distributed_type", "downcast_bf16", "dynamo_config",
+    "enable_cpu_affinity", "fsdp_config", "gpu_ids", "machine_rank", "main_process_ip", "main_process_port",
+    "main_training_function", "megatron_lm_config", "mixed_precision", "num_machines", "num_processes",
+    "parallelism_config", "same_network", "use_cpu", "main_training_script", "ipex_config", "fp8_config",
+))  # fmt: skip
+
+
 def accelerate(document: Document) -> Reading:
     """The facts of accelerate's configuration. Raises `EngineError` for a value it cannot have."""
     facts = Facts(

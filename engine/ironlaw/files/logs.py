@@ -64,7 +64,8 @@ _BEGUN = {
 _ROUNDED = 5e-4
 """By how much a Trainer's rates may be off: it prints three decimals."""
 _TOKENS = re.compile(rf"'train_tokens_per_second':\s*'?{_NUMBER}")
-_BAR = re.compile(rf"(?<!\d)\d+/\d+ \[[\d:]+<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
+_BAR = re.compile(rf"(?<!\d)\d+/(\d{{1,12}}) \[([\d:]+)<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
+"""A progress bar: its steps, the time since it began, and how fast the last of them were."""
 _AXOLOTL = re.compile(rf"'memory/max_(?:mem_)?allocated ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
 _AXOLOTL_RESERVED = re.compile(rf"'memory/device_(?:mem_)?reserved ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
 _AXOLOTL_SPEED = re.compile(rf"'tokens_per_second_per_gpu':\s*'?{_NUMBER}")
@@ -222,7 +223,7 @@ def _megatron(text: str) -> Reading | None:
 
 
 def _transformers(text: str) -> Reading | None:
-    summary, bars = _lines(_SUMMARY, text), _BAR.findall(text)
+    summary, bars = _lines(_SUMMARY, text), _of_training(_BAR.findall(text))
     found = [_TOKENS.findall(_rates(text, of_all))[-1:] for of_all in (True, False)]
     found += [one.findall(text) for one in (_AXOLOTL, _AXOLOTL_RESERVED)]
     speed, speed_of_one, allocated, reserved = (max(_numbers(one), default=None) for one in found)
@@ -248,6 +249,16 @@ def _transformers(text: str) -> Reading | None:
         lines=len(summary) + len(bars) + len(per_gpu),
     )
     return _log(measured, facts)
+
+
+def _of_training(bars: Sequence[tuple[str, str, str, str]]) -> list[tuple[str, str]]:
+    """The speeds that the bar wrote which ran longest: others are of evaluations and of files that are read."""
+    longest: dict[str, int] = {}
+    for steps, since, _, _ in bars:
+        seconds = sum(int(part or 0) * 60**place for place, part in enumerate(reversed(since.split(":"))))
+        longest[steps] = max(seconds, longest.get(steps, 0))
+    chosen = max(longest, key=longest.__getitem__, default="")
+    return [(speed, unit) for steps, _, speed, unit in bars if steps == chosen]
 
 
 def _begun(text: str) -> Facts:

@@ -101,6 +101,17 @@ def has_document(text: str) -> bool:
     return any(whole for _, whole in _parts(text))
 
 
+_CODE = re.compile(
+    r"""^[ \t]*"?[ \t]*(?:--[A-Za-z][\w-]*(?=[\s=\\]|$)|\w{1,60} ?= ?(?:True|False|None|\d|['"\[]|\\"))""", re.MULTILINE
+)
+"""A line of options, or of a program that sets something."""
+
+
+def has_settings(text: str) -> bool:
+    """Whether a text that is no document has lines of options, or of a program that sets something."""
+    return _CODE.search(text) is not None
+
+
 def _parts(text: str) -> list[tuple[str, bool]]:
     """The text in pieces, each with whether it has the shape of a document or a command."""
     lines = text.splitlines(keepends=True)
@@ -141,8 +152,8 @@ def _json_end(lines: list[str], at: int) -> int:
 def _end(lines: list[str], at: int) -> int:
     """Behind the command, YAML, name or table that begins at a line; the line itself where none does."""
     end, keys = at, 0
-    if starts.is_command(lines[at]):
-        while end < len(lines) - 1 and lines[end].rstrip().endswith(("\\", " `")):
+    if starts.is_command("".join(lines[at : at + (3 if _goes_on(lines[at]) else 1)])):
+        while end < len(lines) - 1 and _goes_on(lines[end]):
             end += 1
         # Options that a comment or a missing mark at the end of a line has cut off.
         beyond = end + 1
@@ -161,3 +172,8 @@ def _end(lines: list[str], at: int) -> int:
             break
         end += 1
     return end if keys >= LEAST else at
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a command goes on in the line that follows."""
+    return line.rstrip().endswith(("\\", " `"))

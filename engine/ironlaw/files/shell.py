@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ironlaw.core.units import Count
+
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\[ \t]*\r?\n(?:>[ \t])?|(?<=\s)`[ \t]*\r?\n|`#[^`]{0,999}`)+")
 """What separates words: blanks, ends of lines that go on (PowerShell's too), comments that substitute nothing."""
 _COMMENT = re.compile(r"#[^\n]*")
@@ -21,6 +23,7 @@ _PART = re.compile(
     r"|(?P<kept>`[^`]{0,999}`|\$\{[^}]{0,999}\})",
     re.DOTALL,
 )
+_GOES_ON = re.compile(r"\\[ \t]*\r?\n")
 _ESCAPED = re.compile(r"\\([\\\"$`])|\\\r?\n")
 _PARENTHESIS = re.compile(r"[^()]*([()])")
 _DASHES = re.compile("[\u2012-\u2015\u2212](?=[A-Za-z])")
@@ -36,8 +39,8 @@ class Word:
     """A word without its quotes, and where it begins and ends in the text."""
 
     text: str
-    start: int
-    end: int
+    start: Count
+    end: Count
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,12 @@ class Command:
     follows: bool = False
 
     @property
-    def start(self) -> int:
+    def start(self) -> Count:
         """Where its first word begins in the text."""
         return self.words[0].start
 
     @property
-    def end(self) -> int:
+    def end(self) -> Count:
         """Where its last word ends in the text."""
         return self.words[-1].end
 
@@ -105,7 +108,9 @@ def _past_prompt(text: str, at: int) -> int:
 def _word(text: str, start: int, *, strict: bool) -> Word:
     at, found = start, ""
     while at < len(text) and not (text[at].isspace() or text[at] in ";&|"):
-        if text.startswith("$(", at):
+        if goes_on := _GOES_ON.match(text, at):
+            end = goes_on.end()
+        elif text.startswith("$(", at):
             end = _closed(text, at + 1)
             found += text[at:end]
         elif part := _PART.match(text, at):

@@ -18,6 +18,8 @@ LIGER, GATES = "Liger's kernels of norms and gates", "liger_glu_activation"
 ANOTHER = "another run in the same text"
 LOST = "options behind the command's end"
 FROZEN = "frozen layers"
+REFERENCE = "whether a reference is loaded"
+DIVIDED = "Megatron-LM's ways to divide"
 OTHERS = "the other models of its trainer"
 SLICED = "MIG, which divides a card"
 LESS, MORE, SHARES = (f"DeepSpeed's settings that {do}" for do in ("save memory", "take memory", "divide otherwise"))
@@ -72,6 +74,8 @@ UNCOUNTED = (
     LESS,
     MORE,
     SHARES,
+    REFERENCE,
+    DIVIDED,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
@@ -87,7 +91,7 @@ _MORE, _BOTH = (
         SLICED,
         MORE,
     ),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES, DIVIDED),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)

@@ -12,10 +12,12 @@ from ironlaw.files import trainers
 from ironlaw.files.facts import (
     AUTO,
     DIVIDES,
+    MAYBE_ALONE,
     OVERRIDDEN,
     Facts,
     Reading,
 )
+from ironlaw.files.switches import REFERENCE
 
 NODE = 8
 """Devices that a machine has where nobody says (`ironlaw.setup`): fewer of them on one machine are a part of it."""
@@ -155,21 +157,19 @@ def _used(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
 
 
 def _told(files: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """The files; one of TRL is no GRPO's by its keys alone where a command says another trainer."""
-    told = {one.facts.stage for one in files if one.kind == "command" and "stage" not in one.silent}
-    if not told - {None, "grpo"}:
-        return files
-    default = Facts(sequence=1024)
-    return tuple(
-        replace(
-            one,
-            facts=one.facts.without({"stage", "rollout", "referenced", "sequence"}).completed(default),
-            silent=one.silent | {"sequence"},
-        )
-        if one.kind == "TRL" and one.facts.stage == "grpo"
-        else one
-        for one in files
-    )
+    """The files; where a command says which trainer it is, a file's keys alone decide it no more."""
+    told = {one.facts.stage for one in files if one.kind == "command" and "stage" not in one.silent} - {None}
+    return tuple(_of_trainer(one, of_grpo="grpo" in told) for one in files) if told else files
+
+
+def _of_trainer(read: Reading, *, of_grpo: bool) -> Reading:
+    """A file without what only its keys seemed to say of its trainer."""
+    uncounted = {name: word for name, word in read.uncounted.items() if name != REFERENCE}
+    read = replace(read, missing=tuple(line for line in read.missing if line != MAYBE_ALONE), uncounted=uncounted)
+    if of_grpo or read.kind != "TRL" or read.facts.stage != "grpo":
+        return read
+    facts = read.facts.without({"stage", "rollout", "referenced", "sequence"})
+    return replace(read, facts=facts.completed(Facts(sequence=1024)), silent=read.silent | {"sequence"})
 
 
 def makes_optimizer(readings: Iterable[Reading]) -> bool:

@@ -13,15 +13,15 @@ import json
 import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.cluster_files import block, deepspeed, fsdp
-from ironlaw.files.facts import DIVIDES, FORMATS, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
-from ironlaw.files.switches import FROZEN, OTHERS, with_switches
+from ironlaw.files.facts import DIVIDES, FORMATS, MAYBE_ALONE, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
+from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, REFERENCE, with_switches
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -129,8 +129,20 @@ def read(document: Document, dialect: Dialect) -> Reading:
         called=_called(name) if facts.model else "",
         uncounted=divided.uncounted,
     )
-    names = {FROZEN: facts.method == "freeze", OTHERS: facts.stage == "ppo"}
+    names = {
+        FROZEN: facts.method == "freeze",
+        OTHERS: facts.stage == "ppo",
+        DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in _BY_MEGATRON),
+    }
+    if dialect.kind in ("TRL", "Trainer") and _may_be_alone(document, facts):
+        read = replace(read, missing=(*read.missing, MAYBE_ALONE), uncounted={**read.uncounted, REFERENCE: "reference"})
     return with_switches(read, [name for name, there in names.items() if there])
+
+
+_BY_MEGATRON = (
+    "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "context_parallel_size",
+)  # fmt: skip
+"""LLaMA-Factory's keys for Megatron-LM."""
 
 
 def _key(document: Document, key: str, others: tuple[str, ...]) -> str:
@@ -285,7 +297,23 @@ def _is_alone(document: Document) -> bool:
     """Whether preferences are trained without a reference, or it has answered before the training."""
     answered = any(values.switch(key, document.get(key)) for key in ("precompute_ref_log_probs", "reference_free"))
     pairs = values.named("pref_loss", document.get("pref_loss"), dict(zip(_PAIRS, _PAIRS, strict=True)))
-    return answered or any(way in _ALONE for way in (pairs, document.get("rl")))
+    named = any(way in _ALONE for way in (pairs, document.get("rl"), document.get("loss_type")))
+    return answered or named or bool(document.keys() & _WITHOUT_REFERENCE)
+
+
+_WITHOUT_REFERENCE = {"gamma_beta_ratio", "simpo_gamma", "cpo_alpha", "lambda_orpo"}
+"""Keys of SimPO, CPO and ORPO alone."""
+_WITH_REFERENCE = {
+    "ref_model", "ref_model_name_or_path", "ref_model_init_kwargs", "ref_model_revision", "sync_ref_model",
+    "precompute_ref_log_probs", "reference_free", "rpo_alpha", "ld_alpha", "f_divergence_type", "use_weighting", "rl",
+    "pref_loss", "force_use_ref_model", "model_adapter_name", "ref_adapter_name",
+}  # fmt: skip
+"""Keys of which ORPO's and SimPO's files have none."""
+
+
+def _may_be_alone(document: Document, facts: Facts) -> bool:
+    """Whether a file is DPO's by keys that those of ORPO and SimPO have too, which train without a reference."""
+    return facts.stage == "dpo" and facts.referenced is not False and not document.keys() & _WITH_REFERENCE
 
 
 def _bits(document: Document) -> tuple[int, ...]:
@@ -539,8 +567,10 @@ _STAGES: Mapping[Stage, Set[str]] = {
 
 
 def _trl_silent(document: Document, named: Found) -> Found:
-    found = {"method": "full", "compute": "bf16", "weights": "fp32", "checkpointing": True, "stage": "sft"}
-    return {**found, "micro_batch": 8, "sequence": 1024, "rank": 16}
+    found = {"method": "full", "compute": "bf16", "weights": "fp32", "stage": "sft"}
+    # Scripts with a loop of their own recompute nothing by default (open-instruct, `finetune.py`).
+    recomputes = not document.keys() & {"with_tracking", "use_lora", "use_qlora", "use_slow_tokenizer"}
+    return {**found, "checkpointing": recomputes, "micro_batch": 8, "sequence": 1024, "rank": 16}
 
 
 def _trainer_silent(document: Document, named: Found) -> Found:
@@ -606,8 +636,14 @@ KINDS = frozenset(one.kind for one in DIALECTS)
 """Their names."""
 
 
+_OF_OTHERS = frozenset(("peft_config", "quant_config", "dist_config", "kernel_config", "init_config", "model_class"))
+"""Keys of LLaMA-Factory's newer files, which none of these programs reads."""
+
+
 def dialect_of(document: Document) -> Dialect | None:
     """The program whose file this is, by the keys that only its files have; None for another file, as torchtune's."""
+    if document.keys() & _OF_OTHERS or isinstance(document.get("model"), Mapping):
+        return None
     if any(isinstance(part, Mapping) and "_component_" in part for part in document.values()):
         return None
     found = max(DIALECTS, key=lambda one: len(one.marks & document.keys()))

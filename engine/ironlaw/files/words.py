@@ -15,6 +15,7 @@ from ironlaw.files import trainers, values
 from ironlaw.files.facts import (
     ADD,
     ASIDE,
+    MAYBE_ALONE,
     NOT_UNDERSTOOD,
     STRANGE,
     UNKNOWN,
@@ -139,8 +140,9 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     missing = [f"{line} Until then {stands} stands instead." if unknown in line else line for line in missing]
     if words.get("zero") is None and facts.zero and facts.devices is None and "dp" not in given:
         missing.append(_HOW_MANY)
-    told = tuple(dict.fromkeys(filter(None, missing)))
-    uncounted = [name for reading in read for name in reading.uncounted]
+    answered = {MAYBE_ALONE} if "reference" in given else set()
+    told = tuple(line for line in dict.fromkeys(filter(None, missing)) if line not in answered)
+    uncounted = [name for reading in read for name, word in reading.uncounted.items() if word not in given]
     adapters = words.get("method") in ("lora", "qlora")
     return Understood(words, tuple(assumed), told, read, _beside(told, besides(uncounted, adapters=adapters)))
 

@@ -123,6 +123,8 @@ def test_the_lines_that_include_are_those_of_the_extension(text: str, monkeypatc
     found: list[tuple[str, str]] = []
     snippets = pytest.importorskip("pymdownx.snippets")
     extension = markdown.Markdown(extensions=["pymdownx.snippets"]).preprocessors["snippet"]
+    if not hasattr(snippets.SnippetPreprocessor, "parse_snippet_target"):
+        pytest.skip("before 13 the extension has no step that could be watched; Python before 3.11.5 has that")
     parse = snippets.SnippetPreprocessor.parse_snippet_target
 
     def parsed(self: object, path: str) -> object:
