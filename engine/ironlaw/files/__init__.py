@@ -32,6 +32,7 @@ from ironlaw.files import (
 )
 from ironlaw.files.documents import TooDeepError
 from ironlaw.files.facts import ASIDE, STRANGE, UNKNOWN, UNREAD, Facts, Observed, Reading
+from ironlaw.files.options import means_nothing, not_understood
 from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read", "uncolored"]
@@ -129,6 +130,8 @@ def _all(text: str, mapping: _Mapping) -> list[Reading]:
         if dialect := trainers.dialect_of(rest):
             own = switches.with_switches(trainers.read(rest, dialect), switches.written(rest))
             return [own, found]
+        others = [key for key, value in rest.items() if not means_nothing(key, value)]
+        return [replace(found, missing=(*found.missing, *not_understood(others, "file", "")))]
     log = logs.read(text) if found.kind == "out of memory" else None
     return [log, found] if log else [found]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import DIVIDES, FORMATS, Facts, Format, Reading
-from ironlaw.files.switches import LESS, MORE, SHARED, SHARES, STRATEGIES, unwrapped, with_switches
+from ironlaw.files.options import Asked, not_understood
+from ironlaw.files.switches import LESS, MORE, OFF, SHARED, SHARES, STRATEGIES, unwrapped, with_switches
 
 Document = Mapping[str, Any]
 
@@ -61,7 +64,8 @@ def is_deepspeed(document: Document) -> bool:
 
 def deepspeed(document: Document) -> Reading:
     """The facts of DeepSpeed's configuration. `auto` says nothing. Raises `EngineError` for a value it cannot have."""
-    zero = block(document, "zero_optimization")
+    document = asked = Asked(document)
+    zero = Asked(block(document, "zero_optimization"))
     stage = _stage("zero_optimization.stage", zero.get("stage", 0))
     chosen = [one for one in _HALVES if values.switch(f"{one}.enabled", _half(document, one).get("enabled"))]
     if len(chosen) > 1:
@@ -83,9 +87,22 @@ def deepspeed(document: Document) -> Reading:
     missing, uncounted = _uncounted(document, zero)
     read = Reading("DeepSpeed", facts, keys=keys, missing=missing, uncounted=dict.fromkeys(uncounted, ""))
     several = values.count(SHARED, document.get(SHARED)) or 1
+    others = [key for part in (asked, zero) for key in part if key not in part.asked and part[key] not in OFF]
+    others = [key for key in others if not _OF_DEEPSPEED.fullmatch(key)]
+    read = replace(read, missing=(*read.missing, *not_understood(others, "JSON of DeepSpeed", "")))
     return with_switches(read, (SHARED,) if several > 1 else ())
 
 
+_OF_DEEPSPEED = re.compile(
+    r"scheduler|wall_clock_breakdown|steps_per_print|gradient_clipping|prescale_gradients|zero_allow_\w+|zero_force_\w+|"
+    r"log|cuda_visible_devices|aio|\w*_?monitor(_config)?|comms_\w+|tensorboard|wandb|comet|flops_profiler|_comment|"
+    r"gradient_predivide_factor|dump_state|memory_breakdown|\w*communication_data_type|checkpoint|nebula|elasticity|"
+    r"load_universal_checkpoint|use_node_local_storage|sparse_gradients|disable_allgather|timers|"
+    r"overlap_comm|contiguous_gradients|sub_group_size|allgather_\w+|reduce_scatter|round_robin_gradients|"
+    r"(stage3_)?gather_\w+|ignore_unused_parameters|legacy_stage1|load_from_fp32_weights|elastic_checkpoint|"
+    r"cpu_offload_use_pin_memory|max_live_parameters|max_reuse_distance|log_trace_cache_warnings|use_multi_rank_\w+"
+)
+"""Settings of DeepSpeed that change neither memory nor time, or only where they are set otherwise than usual."""
 _HALVES = ("bf16", "fp16")
 
 

@@ -38,8 +38,8 @@ ADD = ("add that file too.", "add its file.")
 
 STRANGE = "is no model that the planner knows by name"
 """Said behind the name that a file gives its model."""
-NOT_UNDERSTOOD = "Not understood of the command"
-"""How a sentence begins on options of a command that may change memory or time."""
+NOT_UNDERSTOOD = "Not understood of the"
+"""How a sentence begins on options of a command, and keys of a file, that may change memory or time."""
 UNREAD = "A part of the text was not read"
 """How a sentence begins on what stands in a paste beside what was read."""
 MAYBE_ALONE = "By its keys it is DPO's, and a reference is counted; ORPO and SimPO have none: add the command too."

@@ -12,6 +12,7 @@ from typing import Any
 
 from ironlaw.files.facts import NOT_UNDERSTOOD
 from ironlaw.files.starts import Start, program_at
+from ironlaw.files.switches import OFF, is_known
 
 PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
 NODES = ("nnodes", "num_nodes", "num_machines")
@@ -89,6 +90,29 @@ OF_MEGATRON = re.compile(
 """Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 _DENIES = re.compile(r"no_(gradient_checkpointing|bf16|fp16|packing|use_peft)")
 """Options by which a script's argument parser switches off what is on by default."""
+
+
+_OF_FILES = re.compile(
+    r"datasets|pretraining_dataset|(saves|evals)_per_epoch|special_tokens|tokens|eot_tokens|added_tokens\w*|add_bos|"
+    r"(loss_watchdog|nemo_gym|otel|ray|cosine|kto|hf|jagged_restart|pissa|freeze_trainable|export|loftq)_\w+|"
+    r"(apollo|badam|galore|lisa|relora|unfrozen)_\w+|use_(otel_metrics|ray)|pad_to_sequence_len|processor_type|"
+    r"skip_prepare_dataset|shuffle_\w+|sample_packing_sequentially|curriculum_sampling|revision_of_model|eta_min|"
+    r"min_sample_len|rl_beta|orpo_alpha|center_rewards_coefficient|base_model_ignore_patterns|device_map|num_labels|"
+    r"(lora_|peft_)?(fan_in_fan_out|use_rslora)|resize_token_embeddings_to_32x|infer_backend|predict_with_generate|"
+    r"quantization_(method|type)|gradient_checkpointing_kwargs|lora_target_modules|num_epochs|reward_funcs|"
+    r"system_prompt|keep_last_n_checkpoints|(code|pass_rate|reward_weights|benchmarks)(_\w+)?|callbacks|"
+    r"conversation_template|packing_strategy|assistant_only_loss|apply_chat_template|gamma_beta_ratio|plugins|"
+    r"model_name|hub_\w+|chat_template\w*|split_thinking|roles\w*|message_\w+|field_\w+|warmup_\w+|strict|"
+    r"liger_(rope|rms_norm|rms_norm_gated|layer_norm)|tokenizer_\w+|type_of_model|is_\w+_derived_model|mlflow_\w+|comet_\w+|lightning_\w+|gc_steps|loraplus_\w+"
+)
+"""Keys of trainers' files that change neither memory nor time, and those that go with one that is told."""
+
+
+def means_nothing(key: str, value: object) -> bool:
+    """Whether a key of a trainer's file changes neither memory nor time, or is switched off."""
+    if value in OFF or is_known(key):
+        return True  # what is on and known is told by `switches`
+    return bool(_OF_FILES.fullmatch(key) or _LAUNCHES.fullmatch(key) or _changes_nothing(key))
 
 
 def _changes_nothing(name: str) -> bool:
@@ -204,11 +228,11 @@ def positional(start: Start) -> Iterable[str]:
     return (word for before, word in pairwise(["", *words_of(start)]) if not before.startswith("-"))
 
 
-def not_understood(names: tuple[str, ...]) -> tuple[str, ...]:
+def not_understood(names: Sequence[str], where: str = "command", mark: str = "--") -> tuple[str, ...]:
     """A sentence on options that were not understood, with the first of their names; nothing where there are none."""
     plain = [name for name in names if re.fullmatch(r"[a-z][a-z0-9_]{1,39}", name)]
     told, more = plain[:MOST_TOLD], len(names) - len(plain[:MOST_TOLD])
     if not names:
         return ()
-    listed = ", ".join(f"--{name}" for name in told) + (f" and {more} more" if more and told else "")
-    return (f"{NOT_UNDERSTOOD}, and not counted: {listed or f'{more} of its options'}.",)
+    listed = ", ".join(f"{mark}{name}" for name in told) + (f" and {more} more" if more and told else "")
+    return (f"{NOT_UNDERSTOOD} {where}, and not counted: {listed or f'{more} of its options'}.",)

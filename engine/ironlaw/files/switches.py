@@ -97,7 +97,14 @@ _MORE, _BOTH = (
 _NAMED = (*_FIRST, *_LATER, *_NEWER)
 _SIZES = ("sequence_parallel_degree", "expert_parallel_size", SHARED)
 """Those that a single device has too, by which nothing is shared."""
-_OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~", "false", "False", "no", [], {})
+
+
+def is_known(key: str) -> bool:
+    """Whether a key of a trainer's file is told where it is on."""
+    return key in _NAMED or key in _OF_LIGER
+
+
+OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~", "false", "False", "no", [], {})
 
 
 def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
@@ -143,7 +150,7 @@ _POLICIES = ("fsdp_auto_wrap_policy", "auto_wrap_policy")
 
 
 def _is_on(name: str, value: object) -> bool:
-    return value not in _OFF and not (name in _SIZES and str(value) == "1")
+    return value not in OFF and not (name in _SIZES and str(value) == "1")
 
 
 def with_switches(read: Reading, names: Collection[str]) -> Reading:

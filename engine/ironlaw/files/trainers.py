@@ -21,6 +21,7 @@ from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.cluster_files import block, deepspeed, fsdp
 from ironlaw.files.facts import DIVIDES, FORMATS, MAYBE_ALONE, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
+from ironlaw.files.options import Asked, means_nothing, not_understood
 from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, REFERENCE, with_switches
 
 Document = Mapping[str, Any]
@@ -88,6 +89,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
     Raises:
         EngineError: A value is none of those that the program takes.
     """
+    whole = isinstance(document, Asked)
+    document = asked_of = document if isinstance(document, Asked) else Asked(document)
     keys = {fact: _key(document, key, dialect.others.get(fact, ())) for fact, (key, _) in dialect.keys.items()}
     plain = {fact: convert(keys[fact], document.get(keys[fact])) for fact, (_, convert) in dialect.keys.items()}
     name = document.get(_key(document, dialect.models[0], dialect.models[1:]))
@@ -134,6 +137,9 @@ def read(document: Document, dialect: Dialect) -> Reading:
         OTHERS: facts.stage == "ppo",
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in _BY_MEGATRON),
     }
+    if not whole:
+        others = [key for key, value in document.items() if key not in asked_of.asked and not means_nothing(key, value)]
+        read = replace(read, missing=(*read.missing, *not_understood(others, "file", "")))
     if dialect.kind in ("TRL", "Trainer") and _may_be_alone(document, facts):
         read = replace(read, missing=(*read.missing, MAYBE_ALONE), uncounted={**read.uncounted, REFERENCE: "reference"})
     return with_switches(read, [name for name, there in names.items() if there])
@@ -372,7 +378,7 @@ def _attention(value: object) -> Attention | None:
         "eager": "eager", "disabled": "eager", "sdpa": "sdpa", "flash": "flash", "fa2": "flash", "fa3": "flash",
         "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn": "flash",
         "kernels-community/flash-attn2": "flash", "kernels-community/flash-attn3": "flash",
-        "kernels-community/vllm-flash-attn3": "flash",
+        "kernels-community/vllm-flash-attn3": "flash", "flex_attention": "sdpa", "xformers": "sdpa",
     }  # fmt: skip
     return values.named("attention", value, names, tuple(name for name in names if "/" not in name))
 
