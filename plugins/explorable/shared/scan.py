@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import yaml
 
@@ -182,7 +182,7 @@ class Scan:
         """The front matter, without the marks around it."""
         return "\n".join(self.lines[1 : max(1, self.body - 1)])
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The title that the front matter gives. What is wrong with that is said where the page is checked."""
         try:
@@ -196,7 +196,7 @@ class Scan:
         """Its first heading of the first level; "" for a page without one."""
         return next((one.text for one in self.headings if one.level == 1), "")
 
-    @property
+    @cached_property
     def roles(self) -> Sequence[Role]:
         """The code spans, in single backticks, that name a role."""
         read = ((span, _ROLE.fullmatch(span.code)) for span in self.spans if span.ticks == "`")

@@ -38,7 +38,8 @@ class LibraryImports:
         self._root, self._packages = root, packages
         self._library = current().library
         self._given = {*(packages or ()), *(name.partition(".")[0] for name in current().later)}
-        self._read: dict[Path, tuple[list[Path], list[Defect]]] = {}
+        given = frozenset(self._given), packages is None
+        self._read = _read_of(root, self._library, given, fingerprint(filter(None, [self._library])))
 
     def faults(self, sources: Iterable[str]) -> list[Defect]:
         """The imports of the library that a page could not follow, in what these programs import of it."""
@@ -73,6 +74,14 @@ class LibraryImports:
                 if not module.startswith(".") and not (within and module.partition(".")[0] in sys.stdlib_module_names):
                     faults.append(Defect(place, node.lineno, f"it imports {module}", _ALLOWED[self._packages is None]))
         return list(leads), faults
+
+
+@lru_cache(maxsize=8)
+def _read_of(
+    _root: Path, _library: Path | None, _given: tuple[frozenset[str], bool], _state: str
+) -> dict[Path, tuple[list[Path], list[Defect]]]:
+    """What was read of a library in one state, kept from one build of a server to the next."""
+    return {}
 
 
 def _files(folder: Path, node: ast.Import | ast.ImportFrom, package: tuple[str, ...]) -> Iterator[Path]:

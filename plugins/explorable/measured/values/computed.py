@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ def outcome(expression: str, outcomes: Outcomes) -> Outcome:
     if isinstance(found, MeasuredError):
         raise found
     return found
+
+
+@lru_cache(maxsize=4)
+def _known(version: str, from_engine: bool) -> dict[str, Outcome]:
+    """What an engine has answered in this process: a server asks for the same hundreds of values at every build."""
+    return {}
 
 
 class Computed:
@@ -56,15 +63,19 @@ class Computed:
             from_engine: Whether every value must come from the engine; if not, none may.
         """
         outcomes: dict[str, Outcome | MeasuredError] = {}
+        known = _known(self._version, from_engine)
         for expression in dict.fromkeys(expressions):
+            if expression in known:
+                outcomes[expression] = known[expression]
+                continue
             if (cached := self._cache.get(self._key(expression, from_engine))) is not None:
-                outcomes[expression] = Outcome(**cached)
+                outcomes[expression] = known[expression] = Outcome(**cached)
                 continue
             answer = self._ask(expression, from_engine=from_engine)
             if "what" in answer:
                 outcomes[expression] = MeasuredError(answer["what"], answer["fix"])
             else:
-                outcomes[expression] = Outcome(**answer)
+                outcomes[expression] = known[expression] = Outcome(**answer)
                 self._cache.put(self._key(expression, from_engine), answer, self._child.imported)
         return outcomes
 
