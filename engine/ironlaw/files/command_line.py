@@ -39,11 +39,13 @@ _OF_A_TRAINER = frozenset((
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _TRL = re.compile(
-    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
+    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|gold|distillation|minillm|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
 )
 _PREFERENCES = re.compile(r"(?:\S*/)?(?:run_|train_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
 """TRL's command or script whose trainer takes preferences, or has more than one model."""
-_WITH_OTHERS = re.compile(r"(?:\S*/)?(?:run_|train_)?(ppo|rloo|gkd|online_dpo|nash_md|xpo)(?:_\w+)?(?:\.py)?")
+_WITH_OTHERS = re.compile(
+    r"(?:\S*/)?(?:run_|train_)?(ppo|rloo|gkd|gold|distillation|minillm|online_dpo|dpo_online|nash_md|xpo)(?:_\w+)?(?:\.py)?"
+)
 """Those whose trainer has models that no plan counts."""
 _SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}

@@ -217,9 +217,17 @@ def _megatron(text: str) -> Reading | None:
         reserved=(round(max(_numbers(reserved)) * 2**20) or None) if reserved else None,
         lines=len(steps),
     )
-    return _log(
-        measured, Facts(global_batch=values.count("global batch size", batches.pop())) if len(batches) == 1 else Facts()
-    )
+    batch = values.count("global batch size", batches.pop()) if len(batches) == 1 else None
+    sizes = {fact: re.findall(rf"{name}:? (\d{{1,7}})\b", text)[-1:] for fact, name in _MEGATRON_SIZES.items()}
+    told: dict[str, Any] = {fact: values.count(fact, size[0]) for fact, size in sizes.items() if size}
+    return _log(measured, Facts(global_batch=batch, **told))
+
+
+_MEGATRON_SIZES = {
+    "devices": "world size", "tensor": "tensor-model-parallel size", "pipeline": "pipeline-model-parallel size",
+    "context": "context-parallel size",
+}  # fmt: skip
+"""Fact -> how Megatron-LM says it as it begins."""
 
 
 def _transformers(text: str) -> Reading | None:
@@ -267,7 +275,16 @@ def _begun(text: str) -> Facts:
     for name, line in _BEGUN.items():
         if told := re.findall(rf"{line}\s*=\s*(\d[\d,]{{0,15}})", text):
             found[name] = values.count(name, told[-1].replace(",", ""))
+    if stages := _STAGE.findall(text):
+        found |= {"runtime": "deepspeed", "zero": int(stages[-1])}
+        cards = _WORLD.findall(text)
+        found["devices"] = values.count("world_size", cards[-1]) if cards else None
     return Facts(**found)
+
+
+_STAGE = re.compile(r"\bzero_optimization_stage \.{1,40} ([0-3])\b")
+_WORLD = re.compile(r"\bworld_size \.{1,40} (\d{1,7})\b")
+"""What DeepSpeed prints of its settings."""
 
 
 def _samples(text: str) -> int | None:

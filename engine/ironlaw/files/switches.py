@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
@@ -104,6 +105,8 @@ def is_known(key: str) -> bool:
     return key in _NAMED or key in _OF_LIGER
 
 
+_OF_ANOTHER = re.compile(r"(teacher|reward|critic|value|judge|assistant)_model(_name|_path|_name_or_path|_id)?")
+"""Keys that name a model beside the one that is trained."""
 OFF: tuple[object, ...] = (None, False, 0, "", "0", "none", "None", "null", "~", "false", "False", "no", [], {})
 
 
@@ -118,6 +121,8 @@ def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
             found.append(name)
         elif name == "quantization_bit" and str(value) == "8":
             found.append(HALF_BYTES)
+        elif _OF_ANOTHER.fullmatch(name) and value not in OFF:
+            found.append(OTHERS)
         elif name in _OF_LIGER and _is_on(name, value):
             found.append(_OF_LIGER[name])
     return tuple(dict.fromkeys(found))
@@ -128,6 +133,7 @@ def asked(given: Mapping[str, object]) -> tuple[str, ...]:
     names = (*_NAMED, *_OF_MEGATRON, *_OF_MEGATRON_TOO, UNFUSED)
     found = [name for name in names if name in given and _is_on(name, given[name])]
     found += [HALF_BYTES] if given.get("quantization_bit") == "8" else []
+    found += [OTHERS] if any(map(_OF_ANOTHER.fullmatch, given)) else []
     found += [switched for name, switched in _OF_LIGER.items() if name in given and _is_on(name, given[name])]
     return (*found, *unwrapped(given))
 

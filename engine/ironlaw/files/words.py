@@ -51,6 +51,7 @@ DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
 DECIDED = {"checkpointing": "checkpointing", "compute": "precision", "attention": "attention", "compiled": "execution",
           "update": "update"}  # fmt: skip
 """Fact -> the word that it decides."""
+_OF_A_RUN = "What a run printed does not say what is trained: all of it is counted. Add its command, or say --method."
 _HOW_MANY = "Nobody says how many devices divide it: it is counted on one. Say how many by --dp."
 PAIRED = ("dpo", "reward")
 """Stages whose examples are two sequences, the chosen and the rejected one."""
@@ -140,6 +141,8 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     missing = [f"{line} Until then {stands} stands instead." if unknown in line else line for line in missing]
     if words.get("zero") is None and facts.zero and facts.devices is None and "dp" not in given:
         missing.append(_HOW_MANY)
+    if kinds & {"log", "out of memory"} and facts.method is None and "method" not in given:
+        missing.append(_OF_A_RUN)
     answered = {MAYBE_ALONE} if "reference" in given else set()
     told = tuple(line for line in dict.fromkeys(filter(None, missing)) if line not in answered)
     uncounted = [name for reading in read for name, word in reading.uncounted.items() if word not in given]
@@ -153,9 +156,9 @@ def _beside(told: Iterable[str], uncounted: Besides | None) -> Besides | None:
     broken = any(line.startswith(UNREAD) and UNKNOWN not in line and ASIDE not in line for line in lines)
     if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in lines):
         return "both"
-    if _HOW_MANY not in lines:
+    if _HOW_MANY not in lines and _OF_A_RUN not in lines:
         return uncounted
-    return "less" if uncounted in (None, "less") else "both"  # dividing takes less
+    return "less" if uncounted in (None, "less") else "both"  # dividing takes less, and so do adapters
 
 
 def _strange(readings: Iterable[Reading]) -> str:

@@ -23,6 +23,10 @@ AXOLOTL = (
     "micro_batch_size: 1\nbf16: true\ngradient_checkpointing: true\n"
 )
 LLAMA_FACTORY = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: {}\ncutoff_len: 2048\n"
+OUT_OF_MEMORY = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB "
+    "of which 1.00 GiB is free.\n"
+)
 MODEL = "--model_name_or_path meta-llama/Llama-3.1-8B --bf16"
 TRL = "torchrun -m trl.scripts.sft --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name x --bf16"
 MEGATRON = (
@@ -613,3 +617,44 @@ def test_a_log_beside_options_is_not_all_of_a_text() -> None:
 def test_a_script_with_its_own_loop_recomputes_nothing_by_default() -> None:
     for key, recomputed in (("with_tracking: true", False), ("use_peft: true", True)):
         assert read(f"{RECIPE}{key}\n").facts.checkpointing is recomputed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"python examples/scripts/distillation.py {MODEL} --max_length 1024 --use_peft",
+        f"python examples/scripts/dpo_online.py {MODEL} --max_length 1024",
+        f"python train.py {MODEL} --max_length 1024 --teacher_model_name_or_path Qwen/Qwen2.5-32B-Instruct",
+        f"trl grpo {MODEL} --reward_model_name_or_path Qwen/Qwen2.5-32B-Instruct",
+        f"{RECIPE}teacher_model_name_or_path: Qwen/Qwen2.5-32B-Instruct\n",
+    ],
+)
+def test_a_verdict_waits_for_a_second_model(text: str) -> None:
+    understood = words_of([read(text)], {"gpu": "h100-sxm"})
+    assert understood.besides == "more"
+    assert "Not counted, though it changes memory or time: the other models of its trainer." in understood.missing
+
+
+TRAINS = (
+    "[INFO|trainer.py:2128] >> ***** Running training *****\n[INFO|trainer.py:2131] >>   Instantaneous batch size per "
+    "device = 1\n[INFO|trainer.py:2135] >>   Gradient Accumulation steps = 16\n"
+)
+ITERATES = (
+    "using world size: 8, data-parallel size: 1, context-parallel size: 1, tensor-model-parallel size: 4, "
+    "pipeline-model-parallel size: 2\n iteration       25/ 100 | consumed samples: 50 | elapsed time per iteration "
+    "(ms): 87.0 | learning rate: 1.638E-08 | global batch size:     2 | lm loss: 1.08E+01 |\n"
+)
+
+
+def test_what_a_run_printed_says_neither_what_is_trained_nor_that_it_all_is() -> None:
+    given = {"gpu": "h100-sxm", "model": "llama3-8b"}
+    for text in (TRAINS, OUT_OF_MEMORY):
+        silent, said = words_of([read(text)], given), words_of([read(text)], {**given, "method": "lora"})
+        assert (silent.besides, said.besides) == ("less", None), text
+        assert "does not say what is trained" in silent.missing[-1]
+    divided = words_of([read(ITERATES)], {**given, "method": "full"}).words
+    assert (divided["tp"], divided["pp"]) == (4, 2)
+    printed = "[config.py:1001:print]   {} ................... {}\n"
+    stage = printed.format("world_size", 8) + printed.format("zero_optimization_stage", 3)
+    words = words_of([read(stage + TRAINS)], {**given, "method": "full"}).words
+    assert (words["dp"], words["zero"]) == (8, 3)
