@@ -12,7 +12,7 @@ needs PyYAML: `pip install "ironlaw[plan]"`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -25,6 +25,7 @@ from ironlaw.files import (
     messages,
     nano_gpt,
     pastes,
+    shell,
     starts,
     switches,
     trainers,
@@ -174,11 +175,11 @@ def parts(text: str) -> tuple[tuple[str, Reading], ...]:
         EngineError: Nothing of it is of a known kind, or one of them has a value that its program does not take.
     """
     text, mapping = uncolored(text), _sparing()
-    pieces = pastes.pieces(text, lambda part: _is_part(part, mapping))
+    pieces = pastes.pieces(shell.filled(text), lambda part: _is_part(part, mapping))
     known, others = [one for one in pieces if one.known], [one for one in pieces if one.says and not one.known]
     if len(known) + len(others) <= 1:
         return tuple((text, one) for one in _all(known[0].text if known else text, mapping))
-    found = _Found(mapping)
+    found = _Found(mapping, text.splitlines(keepends=True))
     if len({kind for one in others if (kind := _kind(one.text, mapping))}) > 1 or (
         others and not found.takes("".join(one.text for one in pieces if not one.known))
     ):
@@ -202,6 +203,7 @@ class _Found:
     """What was read of a paste, what is told of the rest, and why that was not read."""
 
     mapping: _Mapping
+    lines: Sequence[str]
     read: list[tuple[str, Reading]] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     beyond: list[str] = field(default_factory=list)
@@ -210,7 +212,7 @@ class _Found:
     def takes(self, part: str, piece: pastes.Piece | None = None) -> bool:
         """Whether a part is read; of a piece of the paste it is told why not."""
         try:
-            self.read.extend((part, one) for one in _all(_END.sub("", part), self.mapping))
+            self.read.extend((self._own(part, piece), one) for one in _all(_END.sub("", part), self.mapping))
         except EngineError as error:
             said = isinstance(error, UnreadError | TooDeepError)
             if not said and (error.what not in _OF_YAML or (piece is not None and piece.known)):
@@ -222,6 +224,12 @@ class _Found:
                 (self.beyond if str(error) == _MUCH else self.told).append(_unread(piece.line, because))
             return False
         return True
+
+    def _own(self, part: str, piece: pastes.Piece | None) -> str:
+        """A part as it was written, before variables of a shell were filled in."""
+        if piece is None or not piece.known:
+            return part
+        return "".join(self.lines[piece.line - 1 : piece.line - 1 + len(part.splitlines())])
 
 
 def _kind(text: str, mapping: _Mapping) -> str:

@@ -23,13 +23,14 @@ _ROW = re.compile(r"[+|]|\s*$")
 _ASKED = re.compile(r".*\bnvidia-smi\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} ")
 """What stands above that table: the command, the date."""
 _SAYS = re.compile(
-    r"\s*(?!#|```|---|[$!%+]?\s*(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
+    r"\s*(?!#|```|---|(?!(?:export )?(?:NPROC_PER_NODE|NNODES)=)"
+    r"[$!%+]?\s*(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
     r"|hostname|nvidia-smi|(?:uv )?pip3?|git|apt|apt-get|wandb|huggingface-cli|hf|for|do|done|if|then|fi|\.)"
     r"(?:\s+[^:]*)?|\w+=\S*)\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} )\S"
 )
 """A line with more than a fence, a separator, a comment, or what a shell does before a training."""
 _SETS = re.compile(
-    r"\s*(?:[\"']?\w[\w.-]*[\"']?\s*[:=]\s*(?:[\d\"'{[]|(?:true|false|null|none|yes|no)\b)|--?[A-Za-z]\w)",
+    r"\s*(?:(?:export )?[\"']?\w[\w.-]*[\"']?\s*[:=]\s*(?:[\d\"'{[]|(?:true|false|null|none|yes|no)\b)|--?[A-Za-z]\w)",
     re.IGNORECASE,
 )
 """A line that may set something."""

@@ -7,6 +7,7 @@ in. A word keeps where it stands, so that a command can be edited.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -135,3 +136,75 @@ def _closed(text: str, at: int) -> int:
         if not depth:
             return at
     return len(text)
+
+
+_ASSIGNED = re.compile(
+    r"^[ \t]*(?:(?:export|readonly|local|declare)[ \t]+)?(?P<name>[A-Za-z_]\w{0,60})=(?:"
+    r"\"(?P<double>[^\"`]*)\"|'(?P<single>[^']*)'|"
+    r"\((?P<array>(?:[^()\"'`#]|\"[^\"`]*\"|'[^']*'|#[^\n]*)*)\)|(?P<plain>[^\s\"'`\\;&|#()]+))[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+_SET = re.compile(r"(?:^|[\s;&|(])(?:([A-Za-z_]\w{0,60})\+?=|for\s+(\w{1,60})\s+in\b|read\s+(\w{1,60}))", re.MULTILINE)
+"""Whatever gives a variable a value."""
+_USED = re.compile(
+    r"\"\$\{(?P<all>\w{1,60})\[@\]\}\"|\$\{(?P<braced>\w{1,60})(?:\[[@*]\])?(?::?-[^{}$\"'`]*)?\}|\$(?P<bare>\w{1,60})"
+)
+_MOST_NESTED = 5
+"""Variables within variables that are filled in."""
+LONGEST_FILLED = 200_000
+"""Characters of a text whose variables are filled in, and of all that is filled in."""
+
+
+def filled(text: str) -> str:
+    """A text with the variables filled in to which it gives one value itself, in as many lines.
+
+    What it gives is left out where it is used. Variables of which it does not say all stay as they are.
+    """
+    if len(text) > LONGEST_FILLED or "$" not in text or "=" not in text:
+        return text
+    found: dict[str, set[str]] = {}
+    for one in _ASSIGNED.finditer(text):
+        found.setdefault(one["name"], set()).add(_value(one))
+    times = Counter(next(filter(None, one.groups())) for one in _SET.finditer(text))
+    once = Counter(one["name"] for one in _ASSIGNED.finditer(text))
+    known = {
+        name: next(iter(values)) for name, values in found.items() if len(values) == 1 and times[name] == once[name]
+    }
+    given = _Given(known)
+    for _ in range(_MOST_NESTED):
+        given.values = {name: _USED.sub(given.of, value) for name, value in given.values.items()}
+    used = {_name(one) for one in _USED.finditer(text)} & given.values.keys()
+
+    def blank(one: re.Match[str]) -> str:
+        return "\n" * one[0].count("\n") if one["name"] in used else one[0]
+
+    return _USED.sub(given.of, _ASSIGNED.sub(blank, text))
+
+
+class _Given:
+    """Values of variables, and how many characters of them may still be filled in."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self.values, self._left = values, LONGEST_FILLED
+
+    def of(self, used: re.Match[str]) -> str:
+        """The value of a variable; it as it stands where nothing gives it one."""
+        value = self.values.get(_name(used), used[0])
+        self._left -= len(value)
+        if self._left <= 0 or (used["all"] is None and ('"' in value or "'" in value)):
+            return used[0]  # what has quotation marks may stand between others
+        return value
+
+
+def _name(used: re.Match[str]) -> str:
+    return next(filter(None, used.groups()), "")
+
+
+def _value(assigned: re.Match[str]) -> str:
+    """What a variable is given, in one line: an array's words with blanks between them, without comments."""
+    if (array := assigned["array"]) is not None:
+        array = re.sub(r"(?m)(^|\s)#[^\n]*", " ", array)
+    value = next(
+        part for part in (array, assigned["double"], assigned["single"], assigned["plain"]) if part is not None
+    )
+    return " ".join(re.sub(r"\\\r?\n", " ", value).split())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, read
 from ironlaw.files.diffs import edited
-from ironlaw.files.shell import OpenQuoteError, commands
+from ironlaw.files.shell import OpenQuoteError, commands, filled
 from ironlaw.files.words import Understood, words_of
 
 RUN = "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path Qwen/Qwen2.5-1.5B --bf16"
@@ -244,3 +244,47 @@ def test_a_server_of_generations_is_no_training() -> None:
 def test_a_change_leaves_comments_within_a_command_alone() -> None:
     text = f"{RUN} `# --per_device_train_batch_size 2` --max_length 1024"
     assert edited(text, {"batch": 16}) == f"{text} --per_device_train_batch_size 16"
+
+
+SCRIPT = """#!/bin/bash
+GPUS=8
+export MODEL="Qwen/Qwen2.5-7B"  # which one
+ARGS=(
+    --bf16  # a format
+    --model_name_or_path $MODEL
+    --run_name "a b"
+)
+MORE="
+  --block_size 4096 \\
+  --per_device_train_batch_size 16
+"
+torchrun --nproc_per_node $GPUS run_clm.py "${ARGS[@]}" $MORE
+"""
+
+
+def test_variables_that_a_text_gives_one_value_are_filled_in() -> None:
+    assert filled(SCRIPT).count("\n") == SCRIPT.count("\n")
+    understood = _understood(SCRIPT)
+    words = {"model": "qwen2.5-7b", "dp": 8, "sequence": 4096, "batch": 16}
+    assert {name: understood.words[name] for name in words} == words
+    assert (understood.missing, understood.besides) == ((), None)
+    for text in (SCRIPT, f"{SCRIPT}\n---\nnum_processes: 8\ndistributed_type: MULTI_GPU\n"):
+        [part] = [part for part, one in parts(text) if one.kind == "command"]
+        assert 'torchrun --nproc_per_node $GPUS run_clm.py "${ARGS[@]}" $MORE' in part, "where a change is written"
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["GPUS=4\n", "for GPUS in 1 2; do\n", "export NPROC_PER_NODE=4\n"],
+)
+def test_a_verdict_waits_for_a_variable_with_no_value_or_two(more: str) -> None:
+    assert _understood(more + SCRIPT).besides == "both"
+
+
+def test_what_is_filled_in_is_bounded() -> None:
+    began = time.process_time()
+    doubles = "".join(f"V{n}=$V{n + 1}$V{n + 1}$V{n + 1}\n" for n in range(2_000)) + f"V2000={'x' * 1_000}\n"
+    many = f"A={'x' * 50_000}\n" + "$A " * 40_000
+    for text in (doubles + "$V0", many, "A=(\n" * 30_000, 'A="\n' * 30_000, "A='" * 50_000, "${A" * 50_000):
+        assert len(filled(text)) <= len(text) + 200_000 + 50_000
+    assert time.process_time() - began < 10
