@@ -251,6 +251,8 @@ BESIDE_ADAPTERS = "lora_modules_to_save:\n  - embed_tokens\n  - lm_head\n"
         ("use_galore: true\n", "rtx-4060", True),
         (f"{BESIDE_ADAPTERS}use_galore: true\n", "a100-80", True),
         (f"{BESIDE_ADAPTERS}use_galore: true\n", "rtx-4060", True),
+        ("qat:\n  weight_dtype: int4\n", "a100-80", True),
+        ("---\nmax_layers = 64\n", "rtx-4060", True),
     ],
 )
 def test_a_verdict_waits_for_what_is_not_counted_where_that_could_change_it(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from math import prod
 from typing import Any
@@ -14,7 +14,7 @@ from ironlaw import GIB, EngineError, accelerator, model
 from ironlaw.files import Reading, UnreadError, parts, switches, uncolored
 from ironlaw.files.facts import AUTO, FAR
 from ironlaw.files.together import Joined, joined
-from ironlaw.files.words import said_words, sequences, words_of
+from ironlaw.files.words import is_partly_read, said_words, sequences, words_of
 from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.config_json import essentials, published
 
@@ -135,7 +135,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     # Of a model that is not known it is said already what stands instead.
     named = {"model": state.controls["model"]} if any("stands instead" in line for line in said) else {}
     at, rival = {**state.controls, **controls}, other_model(readings, given["model"] if "model" in controls else None)
-    controls["left"] = noted(readings, said, at, "model" in controls, {**rival, **_besides(uncounted, at)})
+    beside = _besides(uncounted, understood.missing, at)
+    controls["left"] = noted(readings, said, at, "model" in controls, {**rival, **beside})
     said += standing(readings, told, state, named | controls)
     measured = _measured(files.readings)
     if measured:
@@ -189,9 +190,10 @@ def _cards(words: Mapping[str, Any], stand: int, said: list[str]) -> dict[str, l
     return {"gpus": together}
 
 
-def _besides(uncounted: Collection[str], at: Mapping[str, live.Value]) -> Mapping[str, str]:
-    """What is not counted, as a note: whether it takes more memory, less, or both."""
-    found = switches.besides(uncounted, adapters=at["method"] != "full")
+def _besides(uncounted: Collection[str], missing: Iterable[str], at: Mapping[str, live.Value]) -> Mapping[str, str]:
+    """What is not counted, or not read, as a note: whether it takes more memory, less, or both."""
+    adapters = at["method"] != "full"
+    found = "both" if is_partly_read(missing) else switches.besides(uncounted, adapters=adapters)
     return {BESIDES: found} if found else {}
 
 

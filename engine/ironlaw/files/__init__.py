@@ -103,7 +103,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
     if starts.is_command(text):
         return command_line.read(text)
     if (found := messages.needs(text) or logs.read(text)) is not None:
-        beside = found.kind == "log" and found.facts.method is None and pastes.has_settings(text)
+        beside = not nano_gpt.settings(text) and pastes.has_settings(text)
         return replace(found, missing=(*found.missing, _BESIDE_A_LOG)) if beside else found
     if given := nano_gpt.settings(text):
         return nano_gpt.read(given, "nanoGPT", alone=True)

@@ -137,7 +137,8 @@ def _read(start: Start) -> Reading:
     if dialect is None:
         missing.append(named_file or "The script's own settings are not in it: add its file.")
         launched = launched.joined(_preferred(start, given)[0]) if named_file else launched
-        return Reading("command", launched, missing=(*missing, *not_understood(given.not_understood())))
+        unread = Reading("command", launched, missing=(*missing, *not_understood(given.not_understood())))
+        return with_switches(unread, (OTHERS,) if _has_others(start) else ())
     preferred, told = _preferred(start, given) if kind == "TRL" else (Facts(), ())
     if preferred.stage not in (None, "grpo"):
         for key in trainers.OF_GRPO:
@@ -156,7 +157,7 @@ def _read(start: Start) -> Reading:
         by_default = Facts()
     said = inside.facts.without(inside.silent)
     facts = said.joined(launched.without({"compute"} & said.said().keys()))
-    others = kind == "TRL" and any(map(_WITH_OTHERS.fullmatch, _named(start)))
+    others = kind == "TRL" and _has_others(start)
     switched = (*asked(given), *((OTHERS,) if others else ()))
     missing += [*inside.missing, *not_understood(given.not_understood())]
     read = Reading(
@@ -180,6 +181,11 @@ def _preferred(start: Start, given: Mapping[str, Any]) -> tuple[Facts, tuple[str
     facts = Facts(stage=stage, **trainers.generation(given, stage))
     facts = replace(facts, referenced=False) if told[1] in _ALONE else facts
     return facts, ("BCO is counted as KTO.",) if told[1] == "bco" else ()
+
+
+def _has_others(start: Start) -> bool:
+    """Whether the trainer that TRL's command or script names has models that no plan counts."""
+    return any(map(_WITH_OTHERS.fullmatch, _named(start)))
 
 
 def _named(start: Start) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -112,7 +112,13 @@ def _nano_gpt(text: str) -> Reading | None:
     measured = Observed(program="nanoGPT", step_s=_settled(step) / 1e3, mfu=share, lines=len(lines))
     # What its configurator has printed, the options behind the file.
     given = nano_gpt.settings(text)
-    return replace(nano_gpt.read(given, "log", alone=True) if given else Reading("log"), measured=_checked(measured))
+    # One option or two are not enough to know its file by, and stand for what its configuration says.
+    few = {name: value for name, value in _OVERRIDING.findall(text) if not given}
+    read = nano_gpt.read(given or few, "log", alone=bool(given)) if given or few else Reading("log")
+    return replace(read, measured=_checked(measured))
+
+
+_OVERRIDING = re.compile(r"^Overriding: (\w{1,40}) = ([^\n]{1,99}?)\s*$", re.MULTILINE)
 
 
 def _llmc(text: str) -> Reading | None:
@@ -127,8 +133,13 @@ def _llmc(text: str) -> Reading | None:
             mfu=_share([*filter(None, share)]),
             tokens_per_s=_settled(speed),
             lines=len(lines),
-        )
+        ),
+        Facts(**_sizes(text, _LLMC_SIZES)),
     )
+
+
+_LLMC_SIZES = {"micro_batch": r"micro batch size B +\|", "sequence": r"sequence length T +\|"}
+"""Fact -> the row of llm.c's table that says it."""
 
 
 def _torchtitan(text: str) -> Reading | None:
@@ -218,14 +229,19 @@ def _megatron(text: str) -> Reading | None:
         lines=len(steps),
     )
     batch = values.count("global batch size", batches.pop()) if len(batches) == 1 else None
-    sizes = {fact: re.findall(rf"{name}:? (\d{{1,7}})\b", text)[-1:] for fact, name in _MEGATRON_SIZES.items()}
-    told: dict[str, Any] = {fact: values.count(fact, size[0]) for fact, size in sizes.items() if size}
-    return _log(measured, Facts(global_batch=batch, **told))
+    return _log(measured, Facts(global_batch=batch, **_sizes(text, _MEGATRON_SIZES)))
+
+
+def _sizes(text: str, said: Mapping[str, str]) -> dict[str, Any]:
+    """Facts that a program prints, by how it says them: the last of each."""
+    found = {fact: re.findall(rf"(?<![\w-])(?:{name}) {{0,60}}(\d{{1,9}})\b", text)[-1:] for fact, name in said.items()}
+    return {fact: values.count(fact, size[0]) for fact, size in found.items() if size and int(size[0])}
 
 
 _MEGATRON_SIZES = {
-    "devices": "world size", "tensor": "tensor-model-parallel size", "pipeline": "pipeline-model-parallel size",
-    "context": "context-parallel size",
+    "devices": "world size:", "tensor": "tensor-model-parallel size:", "pipeline": "pipeline-model-parallel size:",
+    "context": "context-parallel size:", "micro_batch": r"micro_batch_size \.{1,60}",
+    "sequence": r"seq_length \.{1,60}",
 }  # fmt: skip
 """Fact -> how Megatron-LM says it as it begins."""
 
@@ -279,9 +295,11 @@ def _begun(text: str) -> Facts:
         found |= {"runtime": "deepspeed", "zero": int(stages[-1])}
         cards = _WORLD.findall(text)
         found["devices"] = values.count("world_size", cards[-1]) if cards else None
+        found |= _sizes(text, _DEEPSPEED_SIZES)
     return Facts(**found)
 
 
+_DEEPSPEED_SIZES = {"micro_batch": r"train_micro_batch_size_per_gpu(?: \.{1,60})?"}
 _STAGE = re.compile(r"\bzero_optimization_stage \.{1,40} ([0-3])\b")
 _WORLD = re.compile(r"\bworld_size \.{1,40} (\d{1,7})\b")
 """What DeepSpeed prints of its settings."""

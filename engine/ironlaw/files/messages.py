@@ -7,7 +7,7 @@ import re
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import GB, Bytes
 from ironlaw.files import pastes
-from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.facts import UNREAD, Facts, Observed, Reading
 from ironlaw.files.switches import SLICED, with_switches
 from ironlaw.hardware.accelerators import begun, by_driver
 
@@ -45,9 +45,13 @@ def out_of_memory(text: str) -> Reading:
         in_use=None if total is None or free is None else max(total - free, 0),
     )
     # `ironlaw.files.parts` has taken away what is known; what is left of that shape is not.
-    missing = ("Only the out-of-memory message of this text was read, nothing else of it.",)
+    beside = pastes.has_document(text) or pastes.has_settings(text)
+    missing = (f"{UNREAD}: only the out-of-memory message of it was.",)
     return Reading(
-        "out of memory", Facts(gpu_memory=total), measured, missing=missing if pastes.has_document(text) else ()
+        "out of memory",
+        Facts(gpu_memory=total),
+        measured,
+        missing=missing if beside else (),
     )
 
 

@@ -103,7 +103,8 @@ def has_document(text: str) -> bool:
 
 
 _CODE = re.compile(
-    r"""^[ \t]*"?[ \t]*(?:--[A-Za-z][\w-]*(?=[\s=\\]|$)|\w{1,60} ?= ?(?:True|False|None|\d|['"\[]|\\"))""", re.MULTILINE
+    r"""^[ \t]*"?[ \t]*(?:--[A-Za-z][\w-]*(?=[\s=\\]|$)|[\w.]{1,60} ?= ?(?:True|False|None|\d|['"\[]|\\"))""",
+    re.MULTILINE,
 )
 """A line of options, or of a program that sets something."""
 

@@ -153,12 +153,19 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
 def _beside(told: Iterable[str], uncounted: Besides | None) -> Besides | None:
     """Which way a verdict may turn by what is not counted, and by what is told to be missing."""
     lines = tuple(told)
-    broken = any(line.startswith(UNREAD) and UNKNOWN not in line and ASIDE not in line for line in lines)
-    if broken or any(line.endswith(ADD) or line.startswith(NOT_UNDERSTOOD) for line in lines):
+    if is_partly_read(lines) or any(line.endswith(ADD) for line in lines):
         return "both"
     if _HOW_MANY not in lines and _OF_A_RUN not in lines:
         return uncounted
     return "less" if uncounted in (None, "less") else "both"  # dividing takes less, and so do adapters
+
+
+def is_partly_read(told: Iterable[str]) -> bool:
+    """Whether these sentences tell of something that was not read, or not understood, and may decide."""
+    return any(
+        line.startswith(NOT_UNDERSTOOD) or (line.startswith(UNREAD) and UNKNOWN not in line and ASIDE not in line)
+        for line in told
+    )
 
 
 def _strange(readings: Iterable[Reading]) -> str:

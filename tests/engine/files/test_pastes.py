@@ -160,7 +160,7 @@ def test_a_broken_part_of_a_paste_is_named_with_its_line_and_the_good_ones_are_k
         kinds = {reading.kind for _, reading in found}
         expected = {"axolotl", *(["accelerate"] if SHARDS in text else []), *(["out of memory"] if log else [])}
         assert kinds == expected
-        told = [one for _, reading in found for one in reading.missing if "the text was not read" in one]
+        told = [one for _, reading in found for one in reading.missing if "the text was not read, from" in one]
         at = int(re.search(r"line (\d+)", why)[1]) if "line" in why else 0  # type: ignore[index]
         shifted = why.replace(f"line {at}", f"line {at + behind - 1}") if at else why
         head = f"A part of the text was not read, from its line {line + behind} on: {shifted}"

@@ -658,3 +658,56 @@ def test_what_a_run_printed_says_neither_what_is_trained_nor_that_it_all_is() ->
     stage = printed.format("world_size", 8) + printed.format("zero_optimization_stage", 3)
     words = words_of([read(stage + TRAINS)], {**given, "method": "full"}).words
     assert (words["dp"], words["zero"]) == (8, 3)
+
+
+CODE = "and this is what I changed:\n\ntraining_args.per_device_train_batch_size = 64\n"
+SUMMARY = "{'train_runtime': 1234.5, 'train_samples_per_second': 12.3, 'train_steps_per_second': 0.048}\n"
+
+
+@pytest.mark.parametrize("printed", [OUT_OF_MEMORY, SUMMARY])
+def test_code_beside_what_a_run_printed_is_waited_for(printed: str) -> None:
+    command = f"torchrun --nproc_per_node=1 train.py {MODEL} --model_max_length 2048\n\n"
+    given = {"gpu": "h100-sxm", "model": "llama3.1-8b", "method": "full"}
+    besides = [
+        words_of([one for _, one in parts(text)], given).besides
+        for text in (command + CODE + printed, CODE + printed, command + printed)
+    ]
+    assert besides == ["both", "both", None]
+
+
+def test_settings_above_a_log_of_torchtitan_are_waited_for() -> None:
+    for line, beside in (('dtype = "bfloat16"', "both"), ("[rank0]: nothing", None)):
+        assert words_of([read(TITAN.format(line))], {"gpu": "h100-sxm"}).besides == beside
+
+
+@pytest.mark.parametrize(
+    ("log", "batch", "sequence"),
+    [
+        ("Overriding: batch_size = 64\niter 10: loss 3.1, time 100.00ms, mfu 30.00%\n", 64, None),
+        (
+            "| micro batch size B    | 64                 |\n| sequence length T     | 1024               |\n"
+            "step  1/100 | loss 11.0 (+nanz)| norm 15.3 (+nanz)| lr 8.57e-07 | 300 ms | 40% bf16 MFU | 170 tok/s\n",
+            64,
+            1024,
+        ),
+        ("  micro_batch_size ........ 16\n  seq_length .............. 8192\n" + ITERATES, 16, 8192),
+        (
+            "[config.py:1001:print]   zero_optimization_stage ...... 0\n"
+            "[config.py:1001:print]   train_micro_batch_size_per_gpu  32\n" + SUMMARY,
+            32,
+            None,
+        ),
+    ],
+)
+def test_the_batch_and_the_sequence_that_a_log_prints_count(log: str, batch: int, sequence: int | None) -> None:
+    facts = read(log).facts
+    assert (facts.micro_batch, facts.sequence) == (batch, sequence)
+
+
+def test_megatrons_encoder_has_no_part_in_how_a_model_is_divided() -> None:
+    assert read(f"encoder-tensor-model-parallel size: 0\n{ITERATES}").facts.tensor == 4
+
+
+def test_a_trainer_with_other_models_is_known_by_its_command_and_its_file() -> None:
+    launch = "accelerate launch examples/scripts/ppo/ppo.py --config ppo.yaml"
+    assert words_of([one for _, one in parts(f"{launch}\n---\n{RECIPE}")], {"gpu": "h100-sxm"}).besides == "more"
