@@ -98,7 +98,8 @@ def _program(start: Start) -> str | None:
         return "Megatron-LM"
     if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
         return "LLaMA-Factory"
-    if nano_gpt.is_its(found) or ((script := _NANO_GPT[0].search(line)) and _NANO_GPT[1].search(line, script.end())):
+    script = _NANO_GPT[0].search(line)
+    if script and (nano_gpt.is_its(found) or _NANO_GPT[1].search(line, script.end())):
         return "nanoGPT"
     if not given & _OF_A_TRAINER:
         return None

@@ -139,16 +139,21 @@ def _closed(text: str, at: int) -> int:
 
 
 _ASSIGNED = re.compile(
-    r"^[ \t]*(?:(?:export|readonly|local|declare)[ \t]+)?(?P<name>[A-Za-z_]\w{0,60})=(?:"
+    r"^(?:(?:export|readonly|declare)[ \t]+)?(?P<name>[A-Za-z_]\w{0,60})=(?:"
     r"\"(?P<double>[^\"`]*)\"|'(?P<single>[^']*)'|"
     r"\((?P<array>(?:[^()\"'`#]|\"[^\"`]*\"|'[^']*'|#[^\n]*)*)\)|(?P<plain>[^\s\"'`\\;&|#()]+))[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
-_SET = re.compile(r"(?:^|[\s;&|(])(?:([A-Za-z_]\w{0,60})\+?=|for\s+(\w{1,60})\s+in\b|read\s+(\w{1,60}))", re.MULTILINE)
-"""Whatever gives a variable a value."""
+"""A variable that is set at the beginning of a line, and nothing else in that line."""
 _USED = re.compile(
-    r"\"\$\{(?P<all>\w{1,60})\[@\]\}\"|\$\{(?P<braced>\w{1,60})(?:\[[@*]\])?(?::?-[^{}$\"'`]*)?\}|\$(?P<bare>\w{1,60})"
+    r"(?<![\\'])(?:\"\$\{(?P<all>\w{1,60})\[@\]\}\"|\$\{(?P<each>\w{1,60})\[[@*]\]\}|"
+    r"\$\{(?P<braced>\w{1,60})(?::?-[^{}$\"'`]*)?\}|\$(?P<bare>\w{1,60}))"
 )
+_NAMED = re.compile(r"(?<![$\w{])[A-Za-z_]\w{0,60}")
+_OPENS = re.compile(r"^[ \t]*(?:(?:if|case|for|while|until|select|function)\b|[\w-]+[ \t]*\(\)|\{)", re.MULTILINE)
+"""A branch, a loop or a function, which may run or not."""
+_RUNS = re.compile(r"^[ \t]*(?:source|\.|eval)[ \t]", re.MULTILINE)
+"""What may set any variable."""
 _MOST_NESTED = 5
 """Variables within variables that are filled in."""
 LONGEST_FILLED = 200_000
@@ -156,24 +161,20 @@ LONGEST_FILLED = 200_000
 
 
 def filled(text: str) -> str:
-    """A text with the variables filled in to which it gives one value itself, in as many lines.
+    """A text with the variables filled in to which it gives one value, in as many lines.
 
-    What it gives is left out where it is used. Variables of which it does not say all stay as they are.
+    They are set once, outside of branches, loops and functions, before they are used, and named nowhere else. What
+    they are given is left out; all others stay as they are.
     """
-    if len(text) > LONGEST_FILLED or "$" not in text or "=" not in text:
+    if len(text) > LONGEST_FILLED or "$" not in text or "=" not in text or "<<" in text:
         return text
-    found: dict[str, set[str]] = {}
-    for one in _ASSIGNED.finditer(text):
-        found.setdefault(one["name"], set()).add(_value(one))
-    times = Counter(next(filter(None, one.groups())) for one in _SET.finditer(text))
-    once = Counter(one["name"] for one in _ASSIGNED.finditer(text))
-    known = {
-        name: next(iter(values)) for name, values in found.items() if len(values) == 1 and times[name] == once[name]
-    }
-    given = _Given(known)
+    set_once = _set_once(text)
+    given = _Given(
+        {name: _value(one) for name, one in set_once.items()}, {n for n, o in set_once.items() if o["array"]}
+    )
     for _ in range(_MOST_NESTED):
         given.values = {name: _USED.sub(given.of, value) for name, value in given.values.items()}
-    used = {_name(one) for one in _USED.finditer(text)} & given.values.keys()
+    used = {_name(one) for one in _USED.finditer(text)} & given.values.keys() - _OF_LAUNCHERS
 
     def blank(one: re.Match[str]) -> str:
         return "\n" * one[0].count("\n") if one["name"] in used else one[0]
@@ -181,15 +182,40 @@ def filled(text: str) -> str:
     return _USED.sub(given.of, _ASSIGNED.sub(blank, text))
 
 
+_OF_LAUNCHERS = {"NPROC_PER_NODE", "NNODES"}
+"""Variables that a launcher reads too."""
+
+
+def _set_once(text: str) -> dict[str, re.Match[str]]:
+    """The assignments that alone give their variable a value, by its name."""
+    found: dict[str, list[re.Match[str]]] = {}
+    for one in _ASSIGNED.finditer(text):
+        found.setdefault(one["name"], []).append(one)
+    named = Counter(one[0] for one in _NAMED.finditer(text))
+    first: dict[str, int] = {}
+    for one in _USED.finditer(text):
+        first.setdefault(_name(one), one.start())
+    runs = max((one.start() for one in _RUNS.finditer(text)), default=-1)
+    opened = _OPENS.search(text)
+    straight = opened.start() if opened else len(text)
+    return {
+        name: one
+        for name, [one, *more] in found.items()
+        if not more and named[name] == 1 and runs < one.start() < min(first.get(name, len(text)), straight)
+    }
+
+
 class _Given:
     """Values of variables, and how many characters of them may still be filled in."""
 
-    def __init__(self, values: dict[str, str]) -> None:
-        self.values, self._left = values, LONGEST_FILLED
+    def __init__(self, values: dict[str, str], arrays: set[str]) -> None:
+        self.values, self._arrays, self._left = values, arrays, LONGEST_FILLED
 
     def of(self, used: re.Match[str]) -> str:
         """The value of a variable; it as it stands where nothing gives it one."""
         value = self.values.get(_name(used), used[0])
+        if _name(used) in self._arrays and not (used["all"] or used["each"]):
+            return used[0]  # an array's name alone is its first word
         self._left -= len(value)
         if self._left <= 0 or (used["all"] is None and ('"' in value or "'" in value)):
             return used[0]  # what has quotation marks may stand between others
@@ -203,7 +229,7 @@ def _name(used: re.Match[str]) -> str:
 def _value(assigned: re.Match[str]) -> str:
     """What a variable is given, in one line: an array's words with blanks between them, without comments."""
     if (array := assigned["array"]) is not None:
-        array = re.sub(r"(?m)(^|\s)#[^\n]*", " ", array)
+        array = re.sub(r"""(?m)("[^"]*"|'[^']*')|(?:^|\s)#[^\n]*""", lambda one: one[1] or " ", array)
     value = next(
         part for part in (array, assigned["double"], assigned["single"], assigned["plain"]) if part is not None
     )

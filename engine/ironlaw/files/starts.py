@@ -12,7 +12,7 @@ from ironlaw.core.units import Count
 from ironlaw.files import shell
 
 _PROGRAM = re.compile(r"(?:\S*/)?(?:torchrun|accelerate|deepspeed|python[\d.]*|llamafactory-cli|axolotl|trl)")
-_BEFORE = re.compile(r"\w+=.*|nohup|time|sudo|env|exec|do|then|else|[{(!]|CMD|RUN|ENTRYPOINT", re.DOTALL)
+_BEFORE = re.compile(r"\w+=.*|nohup|time|sudo|env|exec|eval|do|then|else|[{(!]|CMD|RUN|ENTRYPOINT", re.DOTALL)
 """What stands before a program: variables, words of the shell, programs that start it."""
 _NO_TRAININGS = {
     "trl": ("vllm-serve", "chat", "env"),

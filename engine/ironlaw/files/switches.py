@@ -20,6 +20,7 @@ ANOTHER = "another run in the same text"
 LOST = "options behind the command's end"
 FROZEN = "frozen layers"
 REFERENCE = "whether a reference is loaded"
+OWN_LOOP = "what a script with a loop of its own loads and updates"
 DIVIDED = "Megatron-LM's ways to divide"
 OTHERS = "the other models of its trainer"
 SLICED = "MIG, which divides a card"
@@ -77,6 +78,7 @@ UNCOUNTED = (
     SHARES,
     REFERENCE,
     DIVIDED,
+    OWN_LOOP,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
@@ -92,7 +94,7 @@ _MORE, _BOTH = (
         SLICED,
         MORE,
     ),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES, DIVIDED),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES, DIVIDED, OWN_LOOP),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)

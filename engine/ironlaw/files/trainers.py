@@ -22,7 +22,7 @@ from ironlaw.files import values
 from ironlaw.files.cluster_files import block, deepspeed, fsdp
 from ironlaw.files.facts import DIVIDES, FORMATS, MAYBE_ALONE, STRANGE, Attention, Facts, Format, Kind, Reading, Stage
 from ironlaw.files.options import Asked, means_nothing, not_understood
-from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, REFERENCE, with_switches
+from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, OWN_LOOP, REFERENCE, with_switches
 
 Document = Mapping[str, Any]
 Found = dict[str, Any]
@@ -135,6 +135,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
     names = {
         FROZEN: facts.method == "freeze",
         OTHERS: facts.stage == "ppo",
+        OWN_LOOP: dialect.kind == "TRL" and bool(document.keys() & _OF_OWN_LOOPS),
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in _BY_MEGATRON),
     }
     if not whole:
@@ -572,10 +573,14 @@ _STAGES: Mapping[Stage, Set[str]] = {
 """Keys that only TRL's trainers of preferences have, the most telling first: KTO and GRPO have `beta` too."""
 
 
+_OF_OWN_LOOPS = {"with_tracking", "use_lora", "use_qlora", "use_slow_tokenizer"}
+"""Options of scripts around accelerate with a loop of their own, as open-instruct's."""
+
+
 def _trl_silent(document: Document, named: Found) -> Found:
     found = {"method": "full", "compute": "bf16", "weights": "fp32", "stage": "sft"}
     # Scripts with a loop of their own recompute nothing by default (open-instruct, `finetune.py`).
-    recomputes = not document.keys() & {"with_tracking", "use_lora", "use_qlora", "use_slow_tokenizer"}
+    recomputes = not document.keys() & _OF_OWN_LOOPS
     return {**found, "checkpointing": recomputes, "micro_batch": 8, "sequence": 1024, "rank": 16}
 
 
@@ -649,6 +654,9 @@ _OF_OTHERS = frozenset(("peft_config", "quant_config", "dist_config", "kernel_co
 def dialect_of(document: Document) -> Dialect | None:
     """The program whose file this is, by the keys that only its files have; None for another file, as torchtune's."""
     if document.keys() & _OF_OTHERS or isinstance(document.get("model"), Mapping):
+        return None
+    merges = "export_dir" in document and "stage" not in document
+    if merges or (document.get("do_predict") is True and not document.get("do_train")):
         return None
     if any(isinstance(part, Mapping) and "_component_" in part for part in document.values()):
         return None

@@ -275,7 +275,7 @@ def test_variables_that_a_text_gives_one_value_are_filled_in() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    ["GPUS=4\n", "for GPUS in 1 2; do\n", "export NPROC_PER_NODE=4\n"],
+    ["GPUS=4\n", "read -r GPUS\n", "export NPROC_PER_NODE=4\n"],
 )
 def test_a_verdict_waits_for_a_variable_with_no_value_or_two(more: str) -> None:
     assert _understood(more + SCRIPT).besides == "both"
@@ -288,3 +288,39 @@ def test_what_is_filled_in_is_bounded() -> None:
     for text in (doubles + "$V0", many, "A=(\n" * 30_000, 'A="\n' * 30_000, "A='" * 50_000, "${A" * 50_000):
         assert len(filled(text)) <= len(text) + 200_000 + 50_000
     assert time.process_time() - began < 10
+
+
+LONG = "--per_device_train_batch_size 8 --max_seq_length 4096"
+SHORT = 'GC="--gradient_checkpointing true"\n'
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f'if [ "$LONG" = 1 ]; then\n{SHORT}fi\n',
+        f"low() {{\n{SHORT}}}\n",
+        f"{SHORT}unset GC\n",
+        f'{SHORT}read -p "which? " GC\n',
+        f"{SHORT}printf -v GC x\n",
+        f'{SHORT}export "GC=$1"\n',
+        f"{SHORT}source cluster.env\n",
+        f"cat > job.sh <<EOF\n{SHORT}EOF\n",
+        "GC=(--tf32 true --gradient_checkpointing true)\n",
+        f" {SHORT}",
+    ],
+)
+def test_a_variable_that_may_hold_something_else_is_not_filled_in(before: str) -> None:
+    text = f"{before}torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 {LONG} $GC\n"
+    assert _understood(text).besides == "both"
+    assert "$GC" in filled(text)
+
+
+def test_a_variable_that_is_set_after_its_use_is_none_there() -> None:
+    text = f"torchrun {TRAIN} --per_device_train_batch_size ${{B:-1}}\nB=64\npython eval.py --batch $B\n"
+    assert _understood(text).words["batch"] == 1
+
+
+def test_an_array_keeps_what_stands_between_quotation_marks() -> None:
+    text = f'ARGS=(\n  --run_name "run #1"  # a name\n  --bf16 true\n)\ntorchrun {TRAIN[:46]} "${{ARGS[@]}}"\n'
+    assert filled(text).splitlines()[-1].endswith('--run_name "run #1" --bf16 true')
+    assert read(filled(text)).facts.compute == "bf16"

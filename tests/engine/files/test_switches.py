@@ -13,6 +13,7 @@ import pytest
 from ironlaw.cli.plan import run
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, read
+from ironlaw.files.command_line import program
 from ironlaw.files.exports import exports
 from ironlaw.files.logs import read as read_log
 from ironlaw.files.switches import UNCOUNTED, besides, waits
@@ -711,3 +712,24 @@ def test_megatrons_encoder_has_no_part_in_how_a_model_is_divided() -> None:
 def test_a_trainer_with_other_models_is_known_by_its_command_and_its_file() -> None:
     launch = "accelerate launch examples/scripts/ppo/ppo.py --config ppo.yaml"
     assert words_of([one for _, one in parts(f"{launch}\n---\n{RECIPE}")], {"gpu": "h100-sxm"}).besides == "more"
+
+
+def test_a_file_that_trains_nothing_is_none_of_a_trainer() -> None:
+    for text in (
+        "model_name_or_path: Qwen/Qwen3-4B\ntemplate: qwen3\nexport_dir: out\nexport_device: cpu\n",
+        "model_name_or_path: Qwen/Qwen3-4B\nstage: sft\ndo_predict: true\nfinetuning_type: lora\n",
+    ):
+        with pytest.raises(EngineError, match="of no known kind"):
+            read(text)
+
+
+def test_a_program_with_two_options_of_nanogpt_is_not_nanogpt() -> None:
+    for script, kind in (("-m mylab.features", "Trainer"), ("train.py", "nanoGPT")):
+        text = f"python {script} --batch_size=8 --block_size=2048"
+        assert program(text) == kind
+    assert words_of([read(text.replace("train.py", "features.py"))], {"gpu": "t4", "model": "gpt2"}).besides == "both"
+
+
+def test_a_verdict_waits_for_what_a_loop_of_its_own_loads() -> None:
+    own = RECIPE + "use_lora: true\nlora_rank: 64\nwith_tracking: true\n"
+    assert words_of([read(own)], {"gpu": "rtx-4090"}).besides == "both"
