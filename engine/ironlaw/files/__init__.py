@@ -92,8 +92,13 @@ def _sparing() -> _Mapping:
     return once
 
 
+def _end_of(text: str) -> str:
+    """What counts of a text."""
+    return text[-documents.LONGEST :].lstrip("\ufeff")
+
+
 def _read(text: str, mapping: _Mapping) -> Reading:
-    text = text[-documents.LONGEST :].lstrip("\ufeff")
+    text = _end_of(text)
     if (name := values.hub_name(text)) is not None:
         return _named(name)
     if messages.is_out_of_memory(text):
@@ -109,7 +114,7 @@ def _read(text: str, mapping: _Mapping) -> Reading:
         return nano_gpt.read(given, "nanoGPT", alone=True)
     document, faults = mapping(text)
     if document is not None and (found := _document(document)) is not None:
-        return switches.with_switches(found, switches.written(document) if found.kind in trainers.KINDS else ())
+        return found
     aside = document is not None and _is_aside(document)
     because = f"this is a tokenizer's or a generation's configuration: {ASIDE}" if aside else _why(text, faults)
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=because)
@@ -127,9 +132,8 @@ def _all(text: str, mapping: _Mapping) -> list[Reading]:
     """What a text says: of a log that ends in a message about memory both."""
     found = _read(text, mapping)
     if found.kind == "accelerate":
-        rest = cluster_files.beside_accelerate(mapping(text[-documents.LONGEST :].lstrip("\ufeff"))[0] or {})
-        if dialect := trainers.dialect_of(rest):
-            own = switches.with_switches(trainers.read(rest, dialect), switches.written(rest))
+        rest = cluster_files.beside_accelerate(mapping(_end_of(text))[0] or {})
+        if own := _of_trainer(rest):
             return [own, found]
         others = [key for key, value in rest.items() if not means_nothing(key, value)]
         return [replace(found, missing=(*found.missing, *not_understood(others, "file", "")))]
@@ -286,6 +290,13 @@ def _is_aside(document: dict[str, object]) -> bool:
     )
 
 
+def _of_trainer(document: dict[str, object]) -> Reading | None:
+    """What a trainer's file says, and what of it no plan counts."""
+    if (dialect := trainers.dialect_of(document)) is None:
+        return None
+    return switches.with_switches(trainers.read(document, dialect), switches.written(document))
+
+
 def _document(document: dict[str, object]) -> Reading | None:
     if _is_aside(document):
         return None
@@ -299,5 +310,4 @@ def _document(document: dict[str, object]) -> Reading | None:
         document and all(isinstance(one, dict) and "data_offsets" in one for one in document.values())
     ):
         return Reading("safetensors", tensors=checkpoints.read_header(document))
-    dialect = trainers.dialect_of(document)
-    return trainers.read(document, dialect) if dialect else None
+    return _of_trainer(document)

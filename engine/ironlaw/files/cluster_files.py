@@ -87,7 +87,7 @@ def deepspeed(document: Document) -> Reading:
     missing, uncounted = _uncounted(document, zero)
     read = Reading("DeepSpeed", facts, keys=keys, missing=missing, uncounted=dict.fromkeys(uncounted, ""))
     several = values.count(SHARED, document.get(SHARED)) or 1
-    others = [key for part in (asked, zero) for key in part if key not in part.asked and part[key] not in OFF]
+    others = [key for part in (asked, zero) for key in part.unasked() if part[key] not in OFF]
     others = [key for key in others if not _OF_DEEPSPEED.fullmatch(key)]
     read = replace(read, missing=(*read.missing, *not_understood(others, "JSON of DeepSpeed", "")))
     return with_switches(read, (SHARED,) if several > 1 else ())

@@ -38,15 +38,13 @@ _OF_A_TRAINER = frozenset((
 """Options by which a script takes those of `transformers`' Trainer."""
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
-_TRL = re.compile(
-    r"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|dpo|kto|grpo|reward|orpo|cpo|bco|ppo|rloo|gkd|gold|distillation|minillm|online_dpo|nash_md|xpo)(_\w+)?\.py(\s|$)"
+_PREFERRED = "dpo|kto|grpo|ppo|reward|orpo|cpo|bco"
+_SEVERAL = "ppo|rloo|gkd|gold|distillation|minillm|online_dpo|dpo_online|nash_md|xpo"
+_TRL = re.compile(rf"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|{_PREFERRED}|{_SEVERAL})(_\w+)?\.py(\s|$)")
+_PREFERENCES, _WITH_OTHERS = (
+    re.compile(rf"(?:\S*/)?(?:run_|train_)?({names})(?:_\w+)?(?:\.py)?") for names in (_PREFERRED, _SEVERAL)
 )
-_PREFERENCES = re.compile(r"(?:\S*/)?(?:run_|train_)?(dpo|kto|grpo|ppo|reward|orpo|cpo|bco)(?:_\w+)?(?:\.py)?")
-"""TRL's command or script whose trainer takes preferences, or has more than one model."""
-_WITH_OTHERS = re.compile(
-    r"(?:\S*/)?(?:run_|train_)?(ppo|rloo|gkd|gold|distillation|minillm|online_dpo|dpo_online|nash_md|xpo)(?:_\w+)?(?:\.py)?"
-)
-"""Those whose trainer has models that no plan counts."""
+"""TRL's commands and scripts that take preferences, and those whose trainers have models that no plan counts."""
 _SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
 _ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
@@ -208,11 +206,12 @@ def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, l
     if "config_file" in given:
         missing.append(f"It names accelerate's file, {DIVIDES}")
     how = next((way for way in ("deepspeed", "fsdp") if f"use_{way}" in given), None)
+    how = "deepspeed" if "deepspeed_config_file" in given else how
     named = any(str(given.get(key, "")).endswith(".json") for key in ("deepspeed", "deepspeed_config"))
     if by_deepspeed and not named and re.fullmatch("[0-3]", str(given.get("zero_stage", ""))):
         facts = facts.joined(Facts(runtime="deepspeed", zero=int(given["zero_stage"])))  # a script's own option
     groups = {key: given[key] for key in given if key.startswith("parallelism_config_")}
-    if how or groups or "mixed_precision" in given or "deepspeed_config_file" in given:
+    if how or groups or "mixed_precision" in given:
         engine = {
             key: given[key] for key in given if key.startswith(("zero_stage", "offload_", "deepspeed_config_file"))
         }
@@ -223,7 +222,6 @@ def _launched(given: Mapping[str, Any], *, by_deepspeed: bool) -> tuple[Facts, l
             "fsdp_config": sharding,
             "parallelism_config": groups,
         }
-        how = "deepspeed" if "deepspeed_config_file" in given else how
         inside = cluster_files.accelerate(document | ({"distributed_type": how.upper()} if how else {}))
         facts, missing = facts.joined(inside.facts), [*missing, *inside.missing]
     return facts, missing

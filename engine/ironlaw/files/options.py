@@ -141,10 +141,13 @@ class Asked(dict[str, Any]):
         self.asked.add(str(key))
         return super().__contains__(key)
 
+    def unasked(self) -> list[str]:
+        """The options that nobody asked for."""
+        return [key for key in self if key not in self.asked]
+
     def not_understood(self) -> tuple[str, ...]:
         """The options that may change memory or time, and that nobody asked for."""
-        others = (key for key in self if key not in self.asked)
-        return tuple(key for key in others if not (_LAUNCHES.fullmatch(key) or _changes_nothing(key)))
+        return tuple(key for key in self.unasked() if not (_LAUNCHES.fullmatch(key) or _changes_nothing(key)))
 
 
 def read_options(start: Start) -> tuple[dict[str, str], list[str]]:

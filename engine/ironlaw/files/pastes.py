@@ -20,13 +20,14 @@ _WITHIN = re.compile(r"\s+(?!\d+%\|)\S|-\s|#|\s*$")
 _RULE = re.compile(r"\+[-=]{9}|\| NVIDIA-SMI ")
 """The first line of a table of `nvidia-smi`."""
 _ROW = re.compile(r"[+|]|\s*$")
-_ASKED = re.compile(r".*\bnvidia-smi\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} ")
+_DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} "
+_ASKED = re.compile(rf".*\bnvidia-smi\s*$|{_DATE}")
 """What stands above that table: the command, the date."""
 _SAYS = re.compile(
     r"\s*(?!#|```|---|(?!(?:export )?(?:NPROC_PER_NODE|NNODES)=)"
     r"[$!%+]?\s*(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
     r"|hostname|nvidia-smi|(?:uv )?pip3?|git|apt|apt-get|wandb|huggingface-cli|hf|for|do|done|if|then|fi|\.)"
-    r"(?:\s+[^:]*)?|\w+=\S*)\s*$|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} )\S"
+    rf"(?:\s+[^:]*)?|\w+=\S*)\s*$|{_DATE})\S"
 )
 """A line with more than a fence, a separator, a comment, or what a shell does before a training."""
 _SETS = re.compile(

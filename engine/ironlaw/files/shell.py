@@ -15,6 +15,7 @@ from ironlaw.core.units import Count
 
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\[ \t]*\r?\n(?:>[ \t])?|(?<=\s)`[ \t]*\r?\n|`#[^`]{0,999}`)+")
 """What separates words: blanks, ends of lines that go on (PowerShell's too), comments that substitute nothing."""
+_SPACE = re.compile(rf"\n|{_BLANK.pattern}")
 _COMMENT = re.compile(r"#[^\n]*")
 _OUTPUT = re.compile(r"(?:\d{1,9}|&)?>{1,2}[&|]?|<{1,3}(?=\s)")
 """Where a program writes or reads; the place follows."""
@@ -100,8 +101,8 @@ def commands(text: str, *, strict: bool = False) -> Iterator[Command]:
 
 
 def _past_prompt(text: str, at: int) -> int:
-    while (blank := _BLANK.match(text, at)) or (blank := re.compile(r"\n").match(text, at)):
-        at = blank.end()
+    while space := _SPACE.match(text, at):
+        at = space.end()
     prompt = _PROMPT.match(text, at)
     return prompt.end() if prompt else at
 
@@ -169,9 +170,8 @@ def filled(text: str) -> str:
     if len(text) > LONGEST_FILLED or "$" not in text or "=" not in text or "<<" in text:
         return text
     set_once = _set_once(text)
-    given = _Given(
-        {name: _value(one) for name, one in set_once.items()}, {n for n, o in set_once.items() if o["array"]}
-    )
+    arrays = {name for name, one in set_once.items() if one["array"]}
+    given = _Given({name: _value(one) for name, one in set_once.items()}, arrays)
     for _ in range(_MOST_NESTED):
         given.values = {name: _USED.sub(given.of, value) for name, value in given.values.items()}
     used = {_name(one) for one in _USED.finditer(text)} & given.values.keys() - _OF_LAUNCHERS

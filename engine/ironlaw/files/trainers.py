@@ -89,8 +89,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
     Raises:
         EngineError: A value is none of those that the program takes.
     """
-    whole = isinstance(document, Asked)
-    document = asked_of = document if isinstance(document, Asked) else Asked(document)
+    by_command = isinstance(document, Asked)  # which tells itself what nobody asked for
+    document = options = document if isinstance(document, Asked) else Asked(document)
     keys = {fact: _key(document, key, dialect.others.get(fact, ())) for fact, (key, _) in dialect.keys.items()}
     plain = {fact: convert(keys[fact], document.get(keys[fact])) for fact, (_, convert) in dialect.keys.items()}
     name = document.get(_key(document, dialect.models[0], dialect.models[1:]))
@@ -138,8 +138,8 @@ def read(document: Document, dialect: Dialect) -> Reading:
         OWN_LOOP: dialect.kind == "TRL" and bool(document.keys() & _OF_OWN_LOOPS),
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in _BY_MEGATRON),
     }
-    if not whole:
-        others = [key for key, value in document.items() if key not in asked_of.asked and not means_nothing(key, value)]
+    if not by_command:
+        others = [key for key in options.unasked() if not means_nothing(key, options[key])]
         read = replace(read, missing=(*read.missing, *not_understood(others, "file", "")))
     if dialect.kind in ("TRL", "Trainer") and _may_be_alone(document, facts):
         read = replace(read, missing=(*read.missing, MAYBE_ALONE), uncounted={**read.uncounted, REFERENCE: "reference"})

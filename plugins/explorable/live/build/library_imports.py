@@ -103,11 +103,6 @@ def _files(folder: Path, node: ast.Import | ast.ImportFrom, package: tuple[str, 
 def unreadable(root: Path) -> Defect | None:
     """What is no Python in the book's library: in its package and its vocabulary, and in what they import of it."""
     names = tuple(filter(None, (current().module, current().vocabulary)))
-    return _unreadable(root, names, fingerprint(filter(None, [current().library])))
-
-
-@lru_cache(maxsize=1)
-def _unreadable(root: Path, names: tuple[str, ...], _library: str) -> Defect | None:
     found = LibraryImports(root, None).faults(f"import {name}" for name in names)
     return next((one for one in found if one.what.startswith("SyntaxError")), None)
 
