@@ -20,7 +20,7 @@ import ironlaw
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "engine"
-LARGEST_WHEEL = 440 * 1024
+LARGEST_WHEEL = 448 * 1024
 """It was 400 KiB until devices that share experts and rollouts were counted, 410 until a value of the wrong kind in a
 trainer's file was refused, 412 until what files switch on and no plan counts was told by the engine itself, 420
 until commands with variables, and scripts of other ways to train on preferences, were read as they mean it, 424

@@ -15,7 +15,6 @@ from ironlaw.files import cluster_files, megatron, nano_gpt, shell, trainers, va
 from ironlaw.files.facts import DIVIDES, OVERRIDDEN, Facts, Reading
 from ironlaw.files.options import (
     NODES,
-    OF_MEGATRON,
     PROCESSES,
     SETTINGS,
     Asked,
@@ -26,8 +25,10 @@ from ironlaw.files.options import (
     script_at,
     words_of,
 )
+from ironlaw.files.preferences import generation
 from ironlaw.files.starts import Start, starts
 from ironlaw.files.switches import ANOTHER, LOST, OTHERS, SHELL, asked, with_switches
+from ironlaw.files.trl import OF_GRPO
 
 _OF_A_TRAINER = frozenset((
     "model_name_or_path", "block_size", "model_max_length", "max_seq_length", "max_length", "cutoff_len",
@@ -123,7 +124,7 @@ def _read(start: Start) -> Reading:
         facts = launched.joined(megatron.facts_of(given))
         partly = ("recompute_num_layers",) if megatron.recomputes_partly(given) else ()
         names = (*partly, *(one for one in asked(given) if one != "recompute_num_layers"))
-        missing += not_understood(tuple(one for one in given.not_understood() if not OF_MEGATRON.fullmatch(one)))
+        missing += not_understood(tuple(one for one in given.not_understood() if not megatron.IGNORED.fullmatch(one)))
         return with_switches(Reading("command", facts, missing=tuple(missing)), names)
     if kind == "nanoGPT":
         files = [word for word in positional(start) if re.fullmatch(r"\S*config/\w+\.py", word)]
@@ -140,7 +141,7 @@ def _read(start: Start) -> Reading:
         return with_switches(unread, (OTHERS,) if _has_others(start) else ())
     preferred, told = _preferred(start, given) if kind == "TRL" else (Facts(), ())
     if preferred.stage not in (None, "grpo"):
-        for key in trainers.OF_GRPO:
+        for key in OF_GRPO:
             given.pop(key, None)  # others have them too
     inside = trainers.read(given, dialect)
     if preferred.stage:
@@ -177,7 +178,7 @@ def _preferred(start: Start, given: Mapping[str, Any]) -> tuple[Facts, tuple[str
     if told is None:
         return Facts(), ()
     stage: Any = _COUNTED_AS.get(told[1], told[1])
-    facts = Facts(stage=stage, **trainers.generation(given, stage))
+    facts = Facts(stage=stage, **generation(given, stage))
     facts = replace(facts, referenced=False) if told[1] in _ALONE else facts
     return facts, ("BCO is counted as KTO.",) if told[1] == "bco" else ()
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import command_line, documents, edits, launch, read
+from ironlaw.files.evaluation import EVALUATION
 from ironlaw.files.facts import Facts, Reading
-from ironlaw.files.trainers import EVALUATION, KINDS
+from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import sequences, words_of
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,22 @@ _NAMES = {
     "context_parallel_size": "context", "expert_model_parallel_size": "expert", "micro_batch_size": "micro_batch",
     "global_batch_size": "global_batch", "seq_length": "sequence", "train_iters": "steps",
 }  # fmt: skip
+
+IGNORED = re.compile(
+    r"(kv_channels|max_position_embeddings|position_embedding_type|normalization|"
+    r"group_query_attention|swiglu|squared_relu|qk_layernorm|\w*bias_linear|add_qkv_bias|"
+    r"untie_embeddings_and_output_weights|vocab_size|make_vocab_size_divisible_by|use_rotary_position_embeddings|"
+    r"rotary_\w+|norm_epsilon|layernorm_epsilon|init_method_\w+|moe_(router|grouped|token|aux|z_loss)_\w+|"
+    r"moe_ffn_hidden_size|moe_grouped_gemm)|"
+    r"use_mcore_models|use_legacy_models|overlap_\w+|tp_comm_\w+|"
+    r"mock_data|split|lr\w*|min_lr\w*|clip_grad|train_samples|exit_\w+|distributed_\w+|ckpt_\w+|load|timing_\w+|"
+    r"manual_gc\w*|attention_softmax_in_fp32|use_cpu_initialization|initial_loss_scale|loss_scale\w*|"
+    r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger|"
+    r"(start|end)_weight_decay|weight_decay_incr_style|auto_detect_ckpt_format|reset_(position_ids|attention_mask)|"
+    r"eod_mask_loss|override_opt_param_scheduler|finetune|profile\w*|use_checkpoint_args|tiktoken_pattern|"
+    r"high_priority_stream_groups"
+)
+"""Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 
 
 def facts_of(given: Mapping[str, Any]) -> Facts:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from ironlaw.files import megatron
 from ironlaw.files.facts import NOT_UNDERSTOOD
 from ironlaw.files.starts import Start, program_at
 from ironlaw.files.switches import OFF, is_known
@@ -73,21 +74,6 @@ _MAY_MATTER = re.compile(
     r"precision|offload\w*|compile|checkpointing|modules|encoder|images?|resolution|pixels|frames|parallel|train_type)(_|$)"
 )
 """What makes one of those an option that may change something all the same."""
-OF_MEGATRON = re.compile(
-    r"(kv_channels|max_position_embeddings|position_embedding_type|normalization|"
-    r"group_query_attention|swiglu|squared_relu|qk_layernorm|\w*bias_linear|add_qkv_bias|"
-    r"untie_embeddings_and_output_weights|vocab_size|make_vocab_size_divisible_by|use_rotary_position_embeddings|"
-    r"rotary_\w+|norm_epsilon|layernorm_epsilon|init_method_\w+|moe_(router|grouped|token|aux|z_loss)_\w+|"
-    r"moe_ffn_hidden_size|moe_grouped_gemm)|"
-    r"use_mcore_models|use_legacy_models|overlap_\w+|tp_comm_\w+|"
-    r"mock_data|split|lr\w*|min_lr\w*|clip_grad|train_samples|exit_\w+|distributed_\w+|ckpt_\w+|load|timing_\w+|"
-    r"manual_gc\w*|attention_softmax_in_fp32|use_cpu_initialization|initial_loss_scale|loss_scale\w*|"
-    r"rampup_batch_size|async_\w+|use_dist_ckpt|dist_ckpt_\w+|tensorboard_\w+|seed|enable_one_logger|"
-    r"(start|end)_weight_decay|weight_decay_incr_style|auto_detect_ckpt_format|reset_(position_ids|attention_mask)|"
-    r"eod_mask_loss|override_opt_param_scheduler|finetune|profile\w*|use_checkpoint_args|tiktoken_pattern|"
-    r"high_priority_stream_groups"
-)
-"""Megatron-LM's options that say the model's sizes, and those that change neither memory nor time."""
 _DENIES = re.compile(r"no_(gradient_checkpointing|bf16|fp16|packing|use_peft)")
 """Options by which a script's argument parser switches off what is on by default."""
 
@@ -194,7 +180,7 @@ def script_at(words: Sequence[str]) -> int:
 
 def _is_harmless(name: str) -> bool:
     """Whether an option changes neither memory nor time, or is the launcher's."""
-    return _changes_nothing(name) or any(one.fullmatch(name) for one in (_LAUNCHES, OF_MEGATRON, _LASTS))
+    return _changes_nothing(name) or any(one.fullmatch(name) for one in (_LAUNCHES, megatron.IGNORED, _LASTS))
 
 
 def words_of(start: Start) -> list[str]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ironlaw.config.checks import unshared
-from ironlaw.config.choices import Buffers
-from ironlaw.config.layout import expert_shard
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import trainers, values
+from ironlaw.files.division import division, grouped, model_of, offload, unshared_experts
 from ironlaw.files.facts import (
     ADD,
     ASIDE,
@@ -25,10 +24,9 @@ from ironlaw.files.facts import (
     Reading,
 )
 from ironlaw.files.switches import Besides, besides
-from ironlaw.files.together import NODE, Joined, joined, makes_optimizer, trains_everything
+from ironlaw.files.together import Joined, joined, makes_optimizer, trains_everything
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
-from ironlaw.models import model as by_name
 from ironlaw.models.layers import Attention, Experts, FeedForward
 from ironlaw.models.transformer import Transformer
 
@@ -105,7 +103,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
         named = kind if isinstance(kind, str) and kind in FAMILIES else "model"
         name = values.model(config.get("_name_or_path")) or named
         words["model"] = from_config(config, str(name))
-    _grouped(facts, said.groups, given, assumed)
+    grouped(facts, said.groups, given, assumed)
     by_default = _by_default(facts, silent - given.keys())
     facts = _by_card(facts, given.get("gpu") or facts.gpu)
     facts = _operations(facts, given.get("model") or words["model"], assumed)
@@ -114,16 +112,16 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     if makes_optimizer(read) and any(one.facts.optimizer not in (None, facts.optimizer) for one in read):
         assumed.append("DeepSpeed makes the optimizer of its own file, and the script's counts for nothing.")
     model = given.get("model") or words["model"]
-    if (facts.context or 1) > 1 and model is not None and (why := unshared(_model(model))):
+    if (facts.context or 1) > 1 and model is not None and (why := unshared(model_of(model))):
         assumed.append(f"Context parallelism is not counted for a model {why}: the answer is without it.")
         facts = replace(facts, context=None)
-    if (facts.expert or 1) > 1 and (why := _unshared_experts(facts, words, model)):
+    if (facts.expert or 1) > 1 and (why := unshared_experts(facts, words, model)):
         assumed.append(
             f"Expert parallelism over {facts.expert} devices is not counted {why}: the answer is without it."
         )
         facts = replace(facts, expert=None)
-    words |= _division(facts, {**facts.said(), **given}, assumed)
-    words |= _offload(facts, model, {**words, **given})
+    words |= division(facts, {**facts.said(), **given}, assumed)
+    words |= offload(facts, model, {**words, **given})
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
         raise EngineError("model", _strange(read) or MISSING, ("a config.json", "a name that the engine knows"))
@@ -179,7 +177,7 @@ def _operations(facts: Facts, model: Any, assumed: list[str]) -> Facts:
     """The facts with Megatron-LM's operations where the engine knows them of the model, and a sentence elsewhere."""
     if model is None or (facts.framework is None and facts.shape is None):
         return facts
-    m = _model(model)
+    m = model_of(model)
     said, counted = dict(facts.shape or ()), _shape(m)
     if other := [name for name, size in said.items() if counted.get(name, size) != size]:
         theirs = ", ".join(f"--{name.replace('_', '-')} {said[name]:,}" for name in other)
@@ -206,7 +204,7 @@ def _shape(m: Transformer) -> Mapping[str, int]:
 
 def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
     """What a checkpoint and the model do not have of each other; nothing where they agree."""
-    m = _model(model)
+    m = model_of(model)
     found = checkpoints.audit(tensors, m)
     if not (found.unexplained or found.absent):
         return ""
@@ -215,10 +213,6 @@ def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
         f"{len(found.unexplained)} of its tensors are no part of that model, and {len(found.absent)} of the model are "
         "not in it. Of a checkpoint in several files add every header."
     )
-
-
-def _model(model: Any) -> Transformer:
-    return by_name(model) if isinstance(model, str) else model
 
 
 def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
@@ -230,29 +224,6 @@ def _answered(line: str, facts: Facts, kinds: Set[str], *, known: bool) -> bool:
         "script's": bool(kinds & {*trainers.KINDS, "nanoGPT"}) or ("log" in kinds and facts.sequence is not None),
     }
     return not line.startswith(UNREAD) and any(there and about in line for about, there in answers.items())
-
-
-def _grouped(facts: Facts, groups: int, given: Mapping[str, Any], assumed: list[str]) -> None:
-    """Say that one group is counted, and refuse more replicas than one has.
-
-    Raises:
-        EngineError: Somebody chose more.
-    """
-    several = facts.runtime == "fsdp" and (facts.hybrid or (facts.shard or 1) > 1 or (facts.copies or 1) > 1)
-    size = facts.devices or given.get("node_size") or NODE
-    most = facts.shard or size // facts.together
-    if several and facts.zero and given.get("dp", 1) > most:
-        raise EngineError("dp", given["dp"], f"at most {most}", because=f"{_ONE_GROUP}, and this is more")
-    if several and facts.zero and facts.devices is None and not given.get("dp"):
-        assumed.append(f"{_ONE_GROUP[0].upper()}{_ONE_GROUP[1:]}: at most {most}, as a machine mostly has.")
-    if groups > 1:
-        assumed.append(
-            f"Counted is one of {groups:,} groups of {size:,} devices, each with the whole model: a card's memory is "
-            "the same, and what groups send each other takes time besides."
-        )
-
-
-_ONE_GROUP = "with hybrid sharding a plan counts one group of devices that divide a model"
 
 
 def said_words(readings: Iterable[Reading]) -> frozenset[str]:
@@ -405,134 +376,3 @@ def _reference(facts: Facts, assumed: list[str]) -> str | None:
     named = "FP32" if kept == "fp32" else "16 bits"
     assumed.append(f"A frozen reference model in {named} is counted, and {told} without a backward pass.")
     return f"{kept}{passes}"
-
-
-def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:
-    """How many devices share what, and how often a step accumulates."""
-    tensor, pipeline = said.get("tp", facts.tensor) or 1, said.get("pp", facts.pipeline) or 1
-    context = said.get("cp", facts.context) or 1
-    replicas = said.get("dp") or _replicas(facts.devices, tensor * pipeline * context)
-    if replicas is None and facts.zero:
-        assumed.append("One device: no file says how many there are.")
-    accumulate = facts.accumulate
-    if facts.accumulate_all is not None and accumulate is None:
-        accumulate, rest = divmod(facts.accumulate_all, replicas or 1)
-        if replicas is None:
-            assumed.append(f"One card does all {accumulate} passes of an update, which nanoGPT's cards share.")
-        if rest:
-            why = "which share the passes"
-            raise EngineError("devices", facts.devices, f"a divisor of {facts.accumulate_all}", because=why)
-    if facts.global_batch is not None:
-        each = (facts.micro_batch or 1) * (replicas or 1)
-        accumulate = accumulate or max(facts.global_batch // each, 1)
-        if each * accumulate != facts.global_batch:
-            assumed.append(f"A step has {each * accumulate:,} sequences, and a file says {facts.global_batch:,}.")
-    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline, "cp": facts.context}
-    found["sequence_parallel"] = facts.sequence_parallel if tensor > 1 else None
-    found["balanced"] = facts.balanced if pipeline > 1 else None
-    if (facts.expert or 1) > 1:
-        if (replicas or 1) * context % (facts.expert or 1):
-            assumed.append(f"No file says which {facts.expert} devices share the experts: the answer is without it.")
-        else:
-            found["ep"] = facts.expert
-    # A pipeline's passes are its micro-batches; without one they accumulate.
-    found["micro_batches" if pipeline > 1 else "accumulate"] = accumulate
-    if (replicas or 1) * context > 1:
-        found["zero"] = facts.zero
-        if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
-            found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
-        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1 and trains_everything(facts):
-            found["runtime"] = "deepspeed"
-    assumed += _not_counted(facts)
-    return found
-
-
-def _place(facts: Facts) -> str | None:
-    """What of a training lives in host memory: a choice of `ironlaw.config.choices.Offload`.
-
-    With the optimizer DeepSpeed takes FP32 weights and gradients there, under ZeRO-3 the weights too if asked. Its
-    gradients beside adapters are few, and stay.
-    """
-    whole, states = trains_everything(facts), facts.offload_optimizer
-    stage = facts.zero or 0 if facts.runtime == "deepspeed" else 0
-    if stage == 3 and facts.offload_parameters and (states or not whole):
-        return "parameters"
-    if facts.runtime == "fsdp" and facts.zero == 3 and facts.offload_parameters:
-        return "shards"
-    if stage >= 2 and states and whole:
-        return "gradients"
-    return "optimizer" if states else None
-
-
-def _offload(facts: Facts, model: Any, words: Mapping[str, Any]) -> dict[str, Any]:
-    """What lives in host memory, and the sizes of DeepSpeed's buffers where it offloads, or divides gradients.
-
-    Trainer and accelerate fill in `auto` by the model's width (transformers, `integrations/deepspeed.py`).
-    """
-    place, stage = _place(facts), words.get("zero") or 0
-    several = (words.get("dp") or 1) * (words.get("cp") or 1) > 1
-    divides = facts.runtime == "deepspeed" and stage >= 2 and several
-    if place == "shards" and not several:
-        place = "optimizer"
-    if place not in ("gradients", "parameters") and not divides:
-        return {"offload": place} if place else {}
-    said = dict(pair.split(":") for pair in (facts.offload_sizes or "").split(",") if pair)
-    twice = said.pop("double", "0") == "1"
-    if "auto" in said.values() and model is not None:
-        width = (by_name(model) if isinstance(model, str) else model).hidden
-        filled = {"bucket": width**2, "prefetch": int(0.9 * width**2), "persistent": 10 * width}
-        said = {name: f"{filled[name]}" if size == "auto" else size for name, size in said.items()}
-    sizes = Buffers(**{name: int(size) for name, size in said.items() if size != "auto"})
-    sizes = replace(sizes, bucket=sizes.bucket * 2) if twice and stage != 3 else sizes
-    return {"offload": place, "offload_sizes": sizes.name}
-
-
-def _replicas(devices: int | None, together: int) -> int | None:
-    """Replicas of a model that so many devices hold together; None where nobody says how many devices there are."""
-    if devices is not None and devices % together:
-        raise EngineError("devices", devices, f"a multiple of {together}, which share a model")
-    return devices if devices is None else devices // together
-
-
-def _unshared_experts(facts: Facts, words: Mapping[str, Any], model: Any) -> str:
-    """Why devices cannot share a model's experts here; empty where they can."""
-    if not trains_everything(facts):
-        return "where parts of a model are trained"
-    if facts.runtime == "deepspeed":
-        return "with DeepSpeed"
-    if words.get("reference"):
-        return "beside a reference"
-    try:
-        _ = model and expert_shard(_model(model), facts.expert or 1)
-    except EngineError as error:
-        return f"for a model {error.because}"
-    return ""
-
-
-def _not_counted(facts: Facts) -> list[str]:
-    """What the engine does not count of how a job is divided, a sentence each."""
-    found: list[str] = []
-    if facts.runtime != "deepspeed":
-        if facts.offload_parameters and _place(facts) != "shards":
-            found.append("Parameters are counted on the device: those in host memory come and go.")
-        return found
-    place, whole = _place(facts), trains_everything(facts)
-    if facts.offload_parameters and (facts.zero or 0) < 3:
-        found.append("DeepSpeed keeps weights in host memory with ZeRO 3 alone: offload_param counts for nothing.")
-    elif facts.offload_parameters and place != "parameters":
-        found.append(
-            "DeepSpeed takes the weights (offload_param) to host memory too; without offload_optimizer they are "
-            "counted on the card."
-        )
-    if facts.offload_optimizer and whole and place != "gradients" and place != "parameters":
-        found.append(
-            "DeepSpeed takes FP32 weights and gradients (offload_optimizer) to host memory too; below ZeRO 2 gradients "
-            "are counted on the card."
-        )
-    if place in ("gradients", "parameters"):
-        if place == "parameters" and not facts.offload_optimizer:
-            found.append("With the weights (offload_param) the adapters' states are counted in host memory.")
-        found.append("Host memory is counted without what PyTorch rounds pinned blocks up to: a power of two.")
-    elif (facts.zero or 0) <= 1 and not trains_everything(facts):
-        found.append("DeepSpeed's buffers are not counted beside adapters.")
-    return found
