@@ -245,12 +245,62 @@ def a_paste(dice: random.Random) -> None:
     assert "\n" not in said
 
 
+def a_script(dice: random.Random) -> None:
+    """A shell's text of pieces that follow each other in any order, many of one kind too."""
+    from ironlaw.core.errors import EngineError
+    from ironlaw.files import parts
+    from ironlaw.files.words import words_of
+
+    pieces = [
+        "A=(",
+        'B="',
+        "export C='",
+        "$(",
+        "${A[@]}",
+        "$B",
+        "`",
+        "\\\n",
+        "#",
+        "# a b\n",
+        ")",
+        "}",
+        "'",
+        '"',
+        "\n",
+        " ",
+    ]
+    pieces += [
+        "\u00a0",
+        "\u2028",
+        "\x85",
+        "\r",
+        ">",
+        "2>&1",
+        "<<E\n",
+        "a@b:~$ ",
+        "PS C:>",
+        "&&",
+        "|",
+        ";",
+        "for i in x; do ",
+    ]
+    pieces += ["torchrun", " train.py", " --bf16", " --max_length 4096", "python -m trl sft", "accelerate launch", *ODD]
+    text = "".join(dice.choice(pieces) * dice.choice([1, 1, 1, 2, 9, 999]) for _ in range(dice.randrange(1, 40)))
+    try:
+        words_of([reading for _, reading in parts(text)])
+        said = ""
+    except EngineError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
 KINDS: dict[str, Try] = {
     "record": a_record,
     "command-line": a_command_line,
     "page": a_page,
     "expression": an_expression,
     "paste": a_paste,
+    "script": a_script,
 }
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from ironlaw.core.units import Count
 
-_BLANK = re.compile(r"(?:[ \t\r\f\v]|\\[ \t]*\r?\n(?:>[ \t])?|(?<=\s)`[ \t]*\r?\n|`#[^`]{0,999}`)+")
-"""What separates words: blanks, ends of lines that go on (PowerShell's too), comments that substitute nothing."""
+_BLANK = re.compile(r"(?:[^\S\n]|\\[ \t]*\r?\n(?:>[ \t])?|(?<=\s)`[ \t]*\r?\n|`#[^`]{0,999}`)+")
+"""What separates words: blanks, those that do not break in a page too, ends of lines that go on (PowerShell's too),
+comments that substitute nothing."""
 _SPACE = re.compile(rf"\n|{_BLANK.pattern}")
 _COMMENT = re.compile(r"#[^\n]*")
 _OUTPUT = re.compile(r"(?:\d{1,9}|&)?>{1,2}[&|]?|<{1,3}(?=\s)")
@@ -142,7 +143,8 @@ def _closed(text: str, at: int) -> int:
 _ASSIGNED = re.compile(
     r"^(?:(?:export|readonly|declare)[ \t]+)?(?P<name>[A-Za-z_]\w{0,60})=(?:"
     r"\"(?P<double>[^\"`]*)\"|'(?P<single>[^']*)'|"
-    r"\((?P<array>(?:[^()\"'`#]|\"[^\"`]*\"|'[^']*'|#[^\n]*)*)\)|(?P<plain>[^\s\"'`\\;&|#()]+))[ \t]*(?:#[^\n]*)?\r?$",
+    r"\((?P<array>(?:[^()\"'`#]++|\"[^\"`]*+\"|'[^']*+'|(?<![\s(])#|(?<=[\s(])#[^\n]*+)*+)\)|"
+    r"(?P<plain>[^\s\"'`\\;&|#()]+))[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
 """A variable that is set at the beginning of a line, and nothing else in that line."""

@@ -37,6 +37,7 @@ def _words(text: str) -> list[list[str]]:
         ("$ a\n(env) me@host:~/x$ b\nPS C:\\x> c\n!d", [["a"], ["b"], ["c"], ["d"]]),
         ("a \u2014\u0062lock_size 3 \u2013 x", [["a", "--block_size", "3", "\u2013", "x"]]),
         ("a 'b c", [["a", "'b c"]]),
+        ("a\u00a0b\u3000--c\u20281\x85\x1c\n\u2003d", [["a", "b", "--c", "1"], ["d"]]),
     ],
 )
 def test_a_text_is_read_as_its_shell_reads_it(text: str, words: list[list[str]]) -> None:
@@ -281,11 +282,35 @@ def test_a_verdict_waits_for_a_variable_with_no_value_or_two(more: str) -> None:
     assert _understood(more + SCRIPT).besides == "both"
 
 
+@given(st.text(st.sampled_from("ab-=.'\" \\$#;&|<>(){}`@%\n\r\t\u00a0\u2028\x1c\x85"), max_size=60))
+def test_every_text_is_read_to_its_end(text: str) -> None:
+    filled(text)
+    ends = [end for command in commands(text) for word in command.words for end in (word.start, word.end)]
+    assert ends == sorted(ends)
+    assert all(word.start < word.end for command in commands(text) for word in command.words)
+
+
+@pytest.mark.parametrize(
+    ("array", "value"),
+    [("b#c # g) h\n--i", "b#c --i"), ("#b\n--c 1 # )\n--d", "--c 1 --d"), ("-b #", "${A[@]}")],
+)
+def test_comments_in_an_array_go_to_the_end_of_their_line(array: str, value: str) -> None:
+    assert filled(f"A=({array})\nrun ${{A[@]}}\n").splitlines()[-1] == f"run {value}"
+
+
 def test_what_is_filled_in_is_bounded() -> None:
     began = time.process_time()
     doubles = "".join(f"V{n}=$V{n + 1}$V{n + 1}$V{n + 1}\n" for n in range(2_000)) + f"V2000={'x' * 1_000}\n"
     many = f"A={'x' * 50_000}\n" + "$A " * 40_000
-    for text in (doubles + "$V0", many, "A=(\n" * 30_000, 'A="\n' * 30_000, "A='" * 50_000, "${A" * 50_000):
+    for text in (
+        doubles + "$V0",
+        many,
+        "A=(\n" * 30_000,
+        'A="\n' * 30_000,
+        "A='" * 50_000,
+        "${A" * 50_000,
+        "A=(" + "# --lr 1e-5\n" * 4_000 + "$(b)",
+    ):
         assert len(filled(text)) <= len(text) + 200_000 + 50_000
     assert time.process_time() - began < 10
 
