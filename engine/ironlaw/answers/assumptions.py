@@ -169,9 +169,13 @@ def _trained(c: Setup) -> str:
     if not how.has_adapters:
         return f"{trained:,} parameters (R) are trained, the others (F) are frozen."
     kind = "DoRA" if how.magnitudes else "LoRA"
-    kept = (
-        f"the blocks' matrices in NF4, the rest in {c.base.weights.name}" if how.quantization else c.base.weights.name
-    )
+    kept = c.base.weights.name
+    if how.quantization:
+        # Whose weights are no matrices in transformers 5, so that bitsandbytes leaves them as they are.
+        experts = (
+            ", experts left out," if any(isinstance(one.feed_forward, Experts) for one, _ in c.model.kinds) else ""
+        )
+        kept = f"the blocks' matrices{experts} in NF4, the rest in {kept}"
     casts = how.quantization is None and c.precision.autocast and c.base.weights.bits < c.gradients.bits
     return (
         f"{trained:,} parameters (R) are trained: {kind} of rank {how.rank} on {', '.join(how.targets)}, in "

@@ -100,6 +100,8 @@ AXOLOTL = Dialect(
         "checkpointing": ("gradient_checkpointing", _recomputes),
         "epochs": ("num_epochs", AMOUNT),
         "rank": ("lora_r", COUNT),
+        "lora_dropout": COMMON["lora_dropout"],
+        "devices": ("ray_num_workers", COUNT),
         "fp32_adapters": ("peft_autocast_adapter_dtype", SWITCH),
         "compiled": COMMON["compiled"],
         "tensor": ("tensor_parallel_size", COUNT),

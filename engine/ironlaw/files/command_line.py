@@ -19,15 +19,16 @@ from ironlaw.files.options import (
     SETTINGS,
     Asked,
     has_variables,
+    is_of_a_launcher,
     not_understood,
     positional,
     read_options,
     script_at,
     words_of,
 )
-from ironlaw.files.preferences import generation
+from ironlaw.files.preferences import generation, generation_by_default
 from ironlaw.files.starts import Start, starts
-from ironlaw.files.switches import ANOTHER, LOST, OTHERS, SHELL, asked, with_switches
+from ironlaw.files.switches import ANOTHER, LOST, OTHERS, OWN_LOOP, SHELL, asked, with_switches
 from ironlaw.files.trl import OF_GRPO
 
 _OF_A_TRAINER = frozenset((
@@ -55,7 +56,7 @@ _USUAL = {
         "per_device_train_batch_size": "1", "gradient_accumulation_steps": "16", "source_max_len": "1024",
         "target_max_len": "256", "optim": "paged_adamw_32bit",
     },
-    "train_lora.py": {"lora_r": "8"},
+    "train_lora.py": {"lora_r": "8", "lora_dropout": "0.05"},
 }  # fmt: skip
 """What the scripts of QLoRA and of FastChat do where nobody says otherwise."""
 _RUN_CLM = re.compile(r"(^|[\s/])run_clm\w*\.py(\s|$)")
@@ -98,7 +99,8 @@ def _program(start: Start) -> str | None:
     if given & _OF_LLAMA_FACTORY or ("llamafactory-cli" in line and given & (_OF_A_TRAINER | {"stage", "template"})):
         return "LLaMA-Factory"
     script = _NANO_GPT[0].search(line)
-    if script and (nano_gpt.is_its(found) or _NANO_GPT[1].search(line, script.end())):
+    own = nano_gpt.is_its(found) and nano_gpt.is_all(name for name in given if not is_of_a_launcher(name))
+    if script and (own or _NANO_GPT[1].search(line, script.end())):
         return "nanoGPT"
     if not given & _OF_A_TRAINER:
         return None
@@ -145,8 +147,9 @@ def _read(start: Start) -> Reading:
             given.pop(key, None)  # others have them too
     inside = trainers.read(given, dialect)
     if preferred.stage:
-        facts = preferred.completed(inside.facts)
-        inside = replace(inside, facts=facts, silent=inside.silent - {"stage", "sequence"})
+        vllm = Facts(**generation_by_default(given, preferred.stage))
+        silent = inside.silent - preferred.said().keys() | vllm.said().keys()
+        inside = replace(inside, facts=preferred.completed(inside.facts).completed(vllm), silent=silent)
         missing += told
     by_default = inside.facts.without(inside.facts.said().keys() - inside.silent)
     if kind == "Trainer" and _RUN_CLM.search(start.line):
@@ -158,7 +161,9 @@ def _read(start: Start) -> Reading:
     said = inside.facts.without(inside.silent)
     facts = said.joined(launched.without({"compute"} & said.said().keys()))
     others = kind == "TRL" and _has_others(start)
-    switched = (*asked(given), *((OTHERS,) if others else ()))
+    # DeepSpeed without a file has its settings in the script's code.
+    own_loop = given.get("deepspeed") == "true"
+    switched = (*asked(given), *((OTHERS,) if others else ()), *((OWN_LOOP,) if own_loop else ()))
     missing += [*inside.missing, *not_understood(given.not_understood())]
     read = Reading(
         "command",

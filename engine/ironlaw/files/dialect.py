@@ -22,6 +22,7 @@ COMMON: dict[str, tuple[str, Convert]] = {
     "packing": ("packing", SWITCH),
     "epochs": ("num_train_epochs", AMOUNT),
     "rank": ("lora_r", COUNT),
+    "lora_dropout": ("lora_dropout", values.rate),
     "compiled": ("torch_compile", SWITCH),
     "fused_loss": ("use_liger_kernel", SWITCH),
     "micro_batch": ("per_device_train_batch_size", COUNT),
@@ -137,7 +138,8 @@ def json_or_text(text: str) -> object:
 def reentrant(document: Document) -> Found:
     """Which recomputation PyTorch runs, where the options of `gradient_checkpointing_kwargs` say it."""
     said = document.get("gradient_checkpointing_kwargs")
+    own = document.get("use_reentrant")
     if isinstance(said, str) and said.lstrip().startswith("{"):
         document = {"gradient_checkpointing_kwargs": json_or_text(said)}  # a command gives it as JSON
-    asked = block(document, "gradient_checkpointing_kwargs").get("use_reentrant")
+    asked = block(document, "gradient_checkpointing_kwargs").get("use_reentrant", own)
     return {"reentrant": values.switch("use_reentrant", asked)}

@@ -53,6 +53,7 @@ def _is_evaluated(document: Document) -> bool:
 
 def is_unevaluated(document: Document) -> bool:
     """Whether a file turns evaluation off."""
-    off = _strategy(document) == "no" or document.get("val_set_size") in (0, "0", "0.0")
-    asked = values.switch("do_eval", document.get("do_eval")) or bool(document.get("test_datasets"))
+    when, asked = _strategy(document), values.switch("do_eval", document.get("do_eval"))
+    off = when == "no" or (when is None and asked is False) or document.get("val_set_size") in (0, "0", "0.0")
+    asked = asked or bool(document.get("test_datasets"))
     return off and not asked

@@ -71,6 +71,7 @@ class Facts:
         rollout: Who generates texts between steps: a rollout of `ironlaw.config.choices`.
         method: Which parameters are trained.
         rank: Of LoRA.
+        lora_dropout: The rate of dropout before adapters.
         targets: Modules with an adapter, by their names in the model, or `("all-linear",)`.
         double_quantization: Whether the scales of quantized weights are quantized too.
         fp32_adapters: Whether adapters are kept in FP32.
@@ -128,6 +129,7 @@ class Facts:
     rollout: str | None = None
     method: Method | None = None
     rank: Count | None = None
+    lora_dropout: Ratio | None = None
     targets: tuple[str, ...] | None = None
     double_quantization: bool | None = None
     fp32_adapters: bool | None = None

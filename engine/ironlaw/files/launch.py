@@ -146,9 +146,9 @@ def _adapter(c: Setup) -> dict[str, Any]:
     a = c.adaptation
     if not a.has_adapters:
         return {}
+    # Where nothing is said TRL's rate is 0.05.
     found: dict[str, Any] = {"use_peft": True, "lora_r": a.rank, "lora_target_modules": list(a.targets)}
-    if a.dropout:
-        found["lora_dropout"] = a.dropout
+    found["lora_dropout"] = a.dropout
     if a.magnitudes:
         found["use_dora"] = True
     if a.quantization:

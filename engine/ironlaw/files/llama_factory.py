@@ -35,6 +35,8 @@ def _llama_factory(document: Document) -> Found:
         found |= {"compute": "bf16", "weights": "bf16"}
     if "finetuning_type" in document:
         found["method"] = method if method != "oft" else "lora"
+    elif document.get("adapter_name_or_path"):
+        found["method"] = "lora"  # one that is trained on
     kept, asked = _checkpointing_of_llama_factory(document)
     found["checkpointing"] = True if asked else None if kept is None else not kept
     found["stage"] = {"pt": "pretrain", "rm": "reward"}.get(str(stage), stage)
@@ -87,6 +89,8 @@ LLAMA_FACTORY = Dialect(
         **{fact: COMMON[fact] for fact in ("micro_batch", "accumulate", "packing", "epochs", "compiled")},
         "sequence": ("cutoff_len", COUNT),
         "rank": ("lora_rank", COUNT),
+        "lora_dropout": COMMON["lora_dropout"],
+        "devices": ("ray_num_workers", COUNT),
     },
     ("model_name_or_path",),
     _llama_factory,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import Facts
 
@@ -52,7 +51,10 @@ def facts_of(given: Mapping[str, Any]) -> Facts:
     found["sequence_parallel"] = True if "sequence_parallel" in given else None
     local = given.get("transformer_impl") == "local" and "use_flash_attn" not in given
     found["attention"] = "eager" if given.get("attention_backend", "local" if local else "") in _UNFUSED else None
-    hidden, inside = (_rate(name, given) for name in ("hidden_dropout", "attention_dropout"))
+    hidden, inside = (
+        values.rate(name.replace("_", "-"), given.get(name, "0.1")) or 0.0
+        for name in ("hidden_dropout", "attention_dropout")
+    )
     # Fused attention keeps no mask of its scores.
     found["dropout"] = max(hidden, inside) if found["attention"] else hidden
     sizes = ((name, values.count(name.replace("_", "-"), given.get(name))) for name in _SIZES)
@@ -67,14 +69,6 @@ _UNFUSED = ("unfused", "local")
 _OPTIMIZERS = {"adam": "adamw", "sgd": "momentum", "muon": "muon", "dist_muon": "muon"}
 _SIZES = ("num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "num_experts")
 """Options that say a model's sizes, which are held against the model that is counted."""
-
-
-def _rate(name: str, given: Mapping[str, Any]) -> float:
-    """A rate of dropout, 0.1 where nobody says one."""
-    rate = values.amount(name.replace("_", "-"), given.get(name, "0.1")) or 0.0
-    if rate >= 1:
-        raise EngineError(name.replace("_", "-"), given.get(name), "a number from 0, below 1")
-    return rate
 
 
 def recomputes_partly(given: Mapping[str, Any]) -> bool:

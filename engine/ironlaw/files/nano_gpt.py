@@ -7,7 +7,7 @@ together, and each does its part. Source: karpathy/nanoGPT, `train.py` and `conf
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -22,18 +22,33 @@ VOCABULARY = 50_304
 _MARKS = {*_SIZES, "batch_size", "block_size", "max_iters", "init_from", "lr_decay_iters", "eval_iters"}
 _LEAST = 2
 """Settings by which a text is nanoGPT's."""
+_SETTINGS = {
+    *_MARKS, "out_dir", "eval_interval", "log_interval", "eval_only", "always_save_checkpoint", "wandb_log",
+    "wandb_project", "wandb_run_name", "dataset", "gradient_accumulation_steps", "dropout", "bias", "learning_rate",
+    "weight_decay", "beta1", "beta2", "grad_clip", "decay_lr", "warmup_iters", "min_lr", "backend", "device", "dtype",
+    "compile", "seed", "real_data", "profile",
+}  # fmt: skip
+"""All that its programs take: they refuse any other."""
 _LINE = re.compile(r"^(?:Overriding: )?([a-z]\w{1,39})[ \t]*=[ \t]*([^#\n]{1,99})", re.MULTILINE)
 
 
 def settings(text: str) -> dict[str, str]:
-    """The settings that lines of a text assign, the last of each; none where they are not nanoGPT's."""
+    """The settings that lines of a text assign, the last of each; none where they are not nanoGPT's.
+
+    Other programs have settings of the same names, and some that it does not have.
+    """
     found = {name: value.strip().strip("\"'") for name, value in _LINE.findall(text)}
-    return found if is_its(found) else {}
+    return found if is_its(found) and ("\nOverriding: " in f"\n{text}" or is_all(found)) else {}
 
 
 def is_its(given: Mapping[str, object]) -> bool:
     """Whether these are settings of nanoGPT."""
     return len(given.keys() & _MARKS) >= _LEAST and "model_name_or_path" not in given
+
+
+def is_all(given: Iterable[str]) -> bool:
+    """Whether nanoGPT takes all of these settings."""
+    return _SETTINGS.issuperset(given)
 
 
 def read(given: Mapping[str, Any], kind: Kind, *, alone: bool) -> Reading:

@@ -47,18 +47,15 @@ _LAUNCHES = re.compile(
 )
 """Options of the programs that start processes."""
 _CHANGES_NOTHING = re.compile(
-    r"adam_\w+|(max_)?(lr|learning_rate|warmup|weight_decay|grad_norm|label_smoothing)\w*|max_grad_norm|"
-    r"(logging|log|save|eval|hub|push_to_hub|report|wandb|run|output|overwrite|resume|metric|load_best|seed|data_seed|"
-    r"validation|val|test|tokenizer|cache|preprocessing|dataloader|ddp|disable_tqdm|greater|"
-    r"remove_unused|trust_remote|use_auth|token|auth|model_revision|report_to|prediction|"
-    r"per_device_eval|per_gpu_eval|max_eval|num_workers|num_proc|chat_template|use_fast|evaluation)(_\w+)?|"
-    r"\w*_(dir|path|file|files|name|seed|split|url|id|column)|lora_(alpha|dropout|bias)|(bnb_4bit_)?quant_type|beta|seed|tf32|epochs|"
+    r"adam_(beta_?[12]|betas|eps(ilon)?)|max_grad_norm|label_smoothing|per_(device|gpu)_eval_\w+|eval_batch_size|"
+    r"max_eval_samples|lora_(alpha|bias)|(bnb_4bit_)?quant_(type|storage(_dtype)?)|beta|seed|tf32|epochs|"
+    r"save_strategy|(eval|evaluation|logging|hub|lr_scheduler)_strategy|metric_for_best_model|report_to|"
     r"stage|lazy_preprocess|is_multimodal|verbose|help|debug|user|mm_use_im_\w+|group_by_length|"
     r"full_determinism|skip_memory_metrics|label_names|accelerator_config|average_tokens_across_devices|past_index|"
     r"split_batches|keep_linebreaks|model_type|low_cpu_mem_usage|with_tracking|num_warmup_steps|checkpointing_steps|"
     r"early_stopping_\w+|padding_side|use_slow_tokenizer|(eos|pad)_token|truncation_mode|shuffle_dataset|use_rslora|"
     r"lora_task_type|router_aux_loss_coef|neftune_noise_alpha|(rpo|ld|cpo)_alpha|disable_dropout|simpo_gamma|pref_beta|"
-    r"(un)?desirable_weight|f_divergence_type|discopop_tau|loss_type|max_(prompt|completion)_length|temperature|"
+    r"(un)?desirable_weight|f_divergence_type|discopop_tau|max_(prompt|completion)_length|temperature|"
     r"top_[pk]|min_p|repetition_penalty|epsilon\w*|delta|scale_rewards|reward_weights|mask_truncated_completions|"
     r"importance_sampling_level|vllm_server_\w+|num_(generations|iterations|completions_to_print)|missing_eos_penalty|total_episodes|"
     r"enable_thinking|mask_history|buffer_size|mix_strategy|interleave_probs|loraplus_lr_ratio|\w*swanlab\w*|"
@@ -66,12 +63,20 @@ _CHANGES_NOTHING = re.compile(
 )
 """Options that change neither memory nor time."""
 _MOSTLY_NOTHING = re.compile(
-    r"(do|dataset|data|train|config|include|ignore|max_train|max_samples|template|plot|streaming|text|prompt|version|"
-    r"project|experiment|exp|name|group|conv|no)(_\w+)?"
+    r"(do|dataset|data|config|include|ignore|max_train|max_samples|template|plot|streaming|text|prompt|version|"
+    r"project|experiment|exp|name|group|conv|no|max_lr|lr|learning_rate|warmup|weight_decay|grad_norm|max_grad_norm|"
+    r"logging|log|save|eval|hub|push_to_hub|report|wandb|run|output|overwrite|resume|metric|load_best|seed|data_seed|"
+    r"validation|val|test|tokenizer|cache|preprocessing|dataloader|ddp|disable_tqdm|greater|"
+    r"remove_unused|trust_remote|use_auth|token|auth|model_revision|report_to|prediction|"
+    r"max_eval|num_workers|num_proc|chat_template|use_fast|evaluation|"
+    r"train(ing)?_(data|file|files|path|dir|split|set|dataset|datasets|on|ratio|size|sample|samples|name|prompt|json))(_\w+)?|"
+    r"(lr|learning_rate|warmup|weight_decay)\w*|train|\w*_(dir|path|file|files|name|seed|split|url|id|column)"
 )
+"""Forms of the names of most of those, which some options have that change something."""
 _MAY_MATTER = re.compile(
-    r"(^|_)(batch\w*|micro|length|len|seq\w*|q?lora|dora|peft|bits|overrides|layers?|hidden|heads|rank|full|dtype|"
-    r"precision|offload\w*|compile|checkpointing|modules|encoder|images?|resolution|pixels|frames|parallel|train_type)(_|$)"
+    r"(^|_)(batch\w*|micro|length|len|seq\w*|q?lora|dora|peft|adapters?|bits|\d*bit|overrides|layers?|hidden|heads?|rank|full|"
+    r"dtype|precision|offload\w*|compile|checkpointing|modules|encoder|vision|images?|resolution|pixels|frames|parallel|"
+    r"train_type|optim\w*|quant\w*|freeze|frozen|unfreeze|tun(e|ing)|method|embed\w*|teacher|reward|critic|draft|pretrained)(_|$)"
 )
 """What makes one of those an option that may change something all the same."""
 _DENIES = re.compile(r"no_(gradient_checkpointing|bf16|fp16|packing|use_peft)")
@@ -89,7 +94,7 @@ _OF_FILES = re.compile(
     r"system_prompt|keep_last_n_checkpoints|(code|pass_rate|reward_weights|benchmarks)(_\w+)?|callbacks|"
     r"conversation_template|packing_strategy|assistant_only_loss|apply_chat_template|gamma_beta_ratio|plugins|"
     r"model_name|hub_\w+|chat_template\w*|split_thinking|roles\w*|message_\w+|field_\w+|warmup_\w+|strict|"
-    r"liger_(rope|rms_norm|rms_norm_gated|layer_norm)|tokenizer_\w+|type_of_model|is_\w+_derived_model|mlflow_\w+|comet_\w+|lightning_\w+|gc_steps|loraplus_\w+"
+    r"lora_model_dir|liger_(rope|rms_norm|rms_norm_gated|layer_norm)|tokenizer_\w+|type_of_model|is_\w+_derived_model|mlflow_\w+|comet_\w+|lightning_\w+|gc_steps|loraplus_\w+"
 )
 """Keys of trainers' files that change neither memory nor time, and those that go with one that is told."""
 
@@ -98,7 +103,12 @@ def means_nothing(key: str, value: object) -> bool:
     """Whether a key of a trainer's file changes neither memory nor time, or is switched off."""
     if value in OFF or is_known(key):
         return True  # what is on and known is told by `switches`
-    return bool(_OF_FILES.fullmatch(key) or _LAUNCHES.fullmatch(key) or _changes_nothing(key))
+    return bool(_OF_FILES.fullmatch(key) or is_of_a_launcher(key) or _changes_nothing(key))
+
+
+def is_of_a_launcher(name: str) -> bool:
+    """Whether an option is one of the programs that start processes."""
+    return name in (*PROCESSES, *NODES) or _LAUNCHES.fullmatch(name) is not None
 
 
 def _changes_nothing(name: str) -> bool:
@@ -133,7 +143,8 @@ class Asked(dict[str, Any]):
 
     def not_understood(self) -> tuple[str, ...]:
         """The options that may change memory or time, and that nobody asked for."""
-        return tuple(key for key in self.unasked() if not (_LAUNCHES.fullmatch(key) or _changes_nothing(key)))
+        harmless = (is_of_a_launcher, is_known, _changes_nothing)
+        return tuple(key for key in self.unasked() if not any(one(key) for one in harmless))
 
 
 def read_options(start: Start) -> tuple[dict[str, str], list[str]]:
@@ -220,6 +231,7 @@ def positional(start: Start) -> Iterable[str]:
 def not_understood(names: Sequence[str], where: str = "command", mark: str = "--") -> tuple[str, ...]:
     """A sentence on options that were not understood, with the first of their names; nothing where there are none."""
     plain = [name for name in names if re.fullmatch(r"[a-z][a-z0-9_]{1,39}", name)]
+    plain.sort(key=lambda name: not _MAY_MATTER.search(name))  # the most telling ones first
     told, more = plain[:MOST_TOLD], len(names) - len(plain[:MOST_TOLD])
     if not names:
         return ()

@@ -17,8 +17,7 @@ def generation(document: Document, stage: object) -> Found:
     """Facts of GRPO as TRL runs it: its texts are prompts and completions, which the model generates or vLLM."""
     if stage != "grpo":
         return {}
-    inner = document.get("trl")
-    said = inner if isinstance(inner, Mapping) else document
+    said = _of_trl(document)
     lengths = {key: values.count(key, said.get(key)) for key in ("max_prompt_length", "max_completion_length")}
     found: Found = {"referenced": bool(values.amount("beta", said.get("beta")))}
     if any(lengths.values()):
@@ -27,11 +26,34 @@ def generation(document: Document, stage: object) -> Found:
         )
     if not values.switch("use_vllm", said.get("use_vllm")):
         return {**found, "rollout": "generate"}
-    if said.get("vllm_mode", "colocate") != "colocate":
-        return found
+    return {**found, **_beside(said)} if said.get("vllm_mode") == "colocate" else found
+
+
+def generation_by_default(document: Document, stage: object) -> Found:
+    """Facts of GRPO with vLLM where nobody says where it runs: on the training's cards, as in TRL since 2026."""
+    said = _of_trl(document)
+    vllm = values.switch("use_vllm", said.get("use_vllm")) and said.get("vllm_mode") is None
+    return _beside(said) if stage == "grpo" and vllm and not may_be_elsewhere(document) else {}
+
+
+def may_be_elsewhere(document: Document) -> bool:
+    """Whether nobody says where vLLM runs, but at what address."""
+    said = _of_trl(document)
+    vllm = values.switch("use_vllm", said.get("use_vllm")) and said.get("vllm_mode") is None
+    return bool(vllm) and any(str(key).startswith("vllm_server") and said[key] for key in said)
+
+
+def _of_trl(document: Document) -> Document:
+    """Where a file says what it says to TRL: axolotl's in a block."""
+    inner = document.get("trl")
+    return inner if isinstance(inner, Mapping) else document
+
+
+def _beside(said: Document) -> Found:
+    """What vLLM takes of the training's cards."""
     share = values.amount("vllm_gpu_memory_utilization", said.get("vllm_gpu_memory_utilization")) or _VLLM
     how = "asleep" if values.switch("sleep", said.get("vllm_enable_sleep_mode")) else "beside"
-    return {**found, "rollout": f"{how}:{min(max(share, 0.01), 0.99):.2f}"}
+    return {"rollout": f"{how}:{min(max(share, 0.01), 0.99):.2f}"}
 
 
 def is_alone(document: Document) -> bool:
@@ -55,3 +77,18 @@ _WITH_REFERENCE = {
 def may_be_alone(document: Document, facts: Facts) -> bool:
     """Whether a file is DPO's by keys that those of ORPO and SimPO have too, which train without a reference."""
     return facts.stage == "dpo" and facts.referenced is not False and not document.keys() & _WITH_REFERENCE
+
+
+_LOSSES = frozenset((
+    "nll", "dft", "sft", "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
+    "aot_pair",
+    "aot_unpaired", "discopop", "apo_zero", "apo_down", "sigmoid_norm", "kto_pair", "kto", "bco", "simpo", "alphapo",
+    "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo",
+))  # fmt: skip
+"""Losses of TRL's trainers that take as much memory and time as any other of the same trainer."""
+
+
+def is_of_a_kind(losses: object) -> bool:
+    """Whether a file's loss is one of those, or none; it may name several."""
+    named = losses if isinstance(losses, list) else str(losses or "").strip("[] ").split(",")
+    return all(str(one).strip(" \"'") in ("", *_LOSSES) for one in named)

@@ -152,7 +152,8 @@ _USED = re.compile(
     r"(?<![\\'])(?:\"\$\{(?P<all>\w{1,60})\[@\]\}\"|\$\{(?P<each>\w{1,60})\[[@*]\]\}|"
     r"\$\{(?P<braced>\w{1,60})(?::?-[^{}$\"'`]*)?\}|\$(?P<bare>\w{1,60}))"
 )
-_NAMED = re.compile(r"(?<![$\w{])[A-Za-z_]\w{0,60}")
+_NAMED = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*|(?<![$\w{])(?P<name>[A-Za-z_]\w{0,60})")
+"""Where a text names a variable, and options, which may be called the same."""
 _OPENS = re.compile(r"^[ \t]*(?:(?:if|case|for|while|until|select|function)\b|[\w-]+[ \t]*\(\)|\{)", re.MULTILINE)
 """A branch, a loop or a function, which may run or not."""
 _RUNS = re.compile(r"^[ \t]*(?:source|\.|eval)[ \t]", re.MULTILINE)
@@ -193,7 +194,7 @@ def _set_once(text: str) -> dict[str, re.Match[str]]:
     found: dict[str, list[re.Match[str]]] = {}
     for one in _ASSIGNED.finditer(text):
         found.setdefault(one["name"], []).append(one)
-    named = Counter(one[0] for one in _NAMED.finditer(text))
+    named = Counter(one["name"] for one in _NAMED.finditer(text))
     first: dict[str, int] = {}
     for one in _USED.finditer(text):
         first.setdefault(_name(one), one.start())

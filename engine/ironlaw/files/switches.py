@@ -20,6 +20,7 @@ ANOTHER = "another run in the same text"
 LOST = "options behind the command's end"
 FROZEN = "frozen layers"
 REFERENCE = "whether a reference is loaded"
+VLLM = "whether vLLM runs on the same cards"
 OWN_LOOP = "what a script with a loop of its own loads and updates"
 DIVIDED = "Megatron-LM's ways to divide"
 OTHERS = "the other models of its trainer"
@@ -79,6 +80,7 @@ UNCOUNTED = (
     REFERENCE,
     DIVIDED,
     OWN_LOOP,
+    VLLM,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
@@ -94,7 +96,7 @@ _MORE, _BOTH = (
         SLICED,
         MORE,
     ),
-    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES, DIVIDED, OWN_LOOP),
+    ("fp8_format", "fp8_hybrid", "fp8", FLOAT_8, SHELL, ANOTHER, LOST, SHARES, DIVIDED, OWN_LOOP, VLLM),
 )
 """Those that take more memory, and those that take more of some and less of other; all others save memory."""
 _NAMED = (*_FIRST, *_LATER, *_NEWER)
@@ -104,7 +106,7 @@ _SIZES = ("sequence_parallel_degree", "expert_parallel_size", SHARED)
 
 def is_known(key: str) -> bool:
     """Whether a key of a trainer's file is told where it is on."""
-    return key in _NAMED or key in _OF_LIGER
+    return key in _NAMED or key in _OF_LIGER or _OF_ANOTHER.fullmatch(key) is not None
 
 
 _OF_ANOTHER = re.compile(r"(teacher|reward|critic|value|judge|assistant)_model(_name|_path|_name_or_path|_id)?")
@@ -163,6 +165,7 @@ def _is_on(name: str, value: object) -> bool:
 
 def with_switches(read: Reading, names: Collection[str]) -> Reading:
     """A reading that tells what is not counted of it; the same where there is nothing."""
+    names = [name for name in dict.fromkeys(names) if name not in read.uncounted]
     if not names:
         return read
     told = f"Not counted, though it changes memory or time: {', '.join(names)}."

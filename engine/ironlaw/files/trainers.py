@@ -24,8 +24,15 @@ from ironlaw.files.evaluation import EVALUATION, LOADERS, evaluation_of, is_unev
 from ironlaw.files.facts import DIVIDES, MAYBE_ALONE, STRANGE, Facts, Kind, Reading
 from ironlaw.files.llama_factory import BY_MEGATRON, LLAMA_FACTORY, idle
 from ironlaw.files.options import Asked, means_nothing, not_understood
-from ironlaw.files.preferences import generation, is_alone, may_be_alone
-from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, OWN_LOOP, REFERENCE, with_switches
+from ironlaw.files.preferences import (
+    generation,
+    generation_by_default,
+    is_alone,
+    is_of_a_kind,
+    may_be_alone,
+    may_be_elsewhere,
+)
+from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, OWN_LOOP, REFERENCE, VLLM, with_switches
 from ironlaw.files.trl import OF_OWN_LOOPS, TRAINER, TRL
 
 
@@ -58,11 +65,15 @@ def read(document: Document, dialect: Dialect) -> Reading:
         raise EngineError("deepspeed", own, "a file's name, or its settings")
     divided = deepspeed(own) if isinstance(own, Mapping) else Reading("DeepSpeed")
     named = {**divided.facts.said(), **named}
-    by_default = {**dialect.silent(document, named), **_named_file(document, dialect.kind)}
+    by_default = {
+        **dialect.silent(document, named),
+        **_named_file(document, dialect.kind),
+        **generation_by_default(document, rest.get("stage")),
+    }
     silent = {fact: value for fact, value in by_default.items() if fact not in named}
     found = {**silent, **named}
-    if found.get("method") in ("full", "freeze"):
-        found.pop("rank", None)  # a rank without an adapter trains nothing
+    if found.get("method", "full") in ("full", "freeze"):
+        found = {fact: value for fact, value in found.items() if fact not in _OF_ADAPTERS}
     facts = Facts(**{**found, "model": values.model(name)})
     said = facts.said().keys()
     read = Reading(
@@ -82,14 +93,23 @@ def read(document: Document, dialect: Dialect) -> Reading:
         FROZEN: facts.method == "freeze",
         OTHERS: facts.stage == "ppo",
         OWN_LOOP: dialect.kind == "TRL" and bool(document.keys() & OF_OWN_LOOPS),
+        VLLM: may_be_elsewhere(document),
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in BY_MEGATRON),
     }
+    if not is_of_a_kind(document.get("loss_type")):
+        where = ("command", "--") if by_command else ("file", "")
+        read = replace(read, missing=(*read.missing, *not_understood(["loss_type"], *where)))
     if not by_command:
         others = [key for key in options.unasked() if not means_nothing(key, options[key])]
+        others += ["lora_r"] if dialect.kind == "axolotl" and options.get("lora_r") and "adapter" not in options else []
         read = replace(read, missing=(*read.missing, *not_understood(others, "file", "")))
     if dialect.kind in ("TRL", "Trainer") and may_be_alone(document, facts):
         read = replace(read, missing=(*read.missing, MAYBE_ALONE), uncounted={**read.uncounted, REFERENCE: "reference"})
     return with_switches(read, [name for name, there in names.items() if there])
+
+
+_OF_ADAPTERS = ("rank", "lora_dropout")
+"""Facts of adapters, without which they say nothing."""
 
 
 def _missing(document: Document, name: object, facts: Facts, kind: Kind) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ _LENGTHS = ("max_length", "max_seq_length", "max_seq_len", "block_size", "model_
 _OTHERS = {"micro_batch": ("per_gpu_train_batch_size", "micro_batch_size"), "rank": ("lora_rank",)}
 _MODELS = ("model_name_or_path", "model_name", "model_id", "base_model", "pretrained_model_name_or_path")
 """What scripts around a Trainer call the same."""
-_FOUR_BITS = ("q_lora", "use_qlora", "qlora")
-_ADAPTERS = ("use_peft", "use_lora", "lora_enable")
+_FOUR_BITS = ("q_lora", "use_qlora", "qlora", "use_4bit_quantization")
+_ADAPTERS = ("use_peft", "use_lora", "lora_enable", "use_peft_lora")
 """Switches by which such scripts train adapters, over four bits or over the model as it is."""
 _TWO_LENGTHS = ("source_max_len", "target_max_len")
 """Of a question and of its answer, as QLoRA's script cuts them."""
@@ -60,7 +60,8 @@ def _of_a_script(document: Document) -> Found:
         asked = values.count("bits", document.get("bits"))
         bits = (*bits_of(document), *((4,) if short else ()), *((asked,) if asked else ()))
         # TRL's own key for double quantization, which it leaves out where its file is silent, and QLoRA's script's.
-        nested = document.get("use_bnb_nested_quant", document.get("double_quant", False))
+        twice = ("use_bnb_nested_quant", "use_nested_quant", "double_quant")
+        nested = next((document[key] for key in twice if key in document), False)
         found |= adapter_of(ChainMap(document, {"double_quantization": nested}), bits)  # type: ignore[arg-type]
         found["targets"] = targets
     found["attention"] = attention_of(document.get("attn_implementation"))
@@ -88,7 +89,7 @@ def _trl_silent(document: Document, named: Found) -> Found:
     found = {"method": "full", "compute": "bf16", "weights": "fp32", "stage": "sft"}
     # Scripts with a loop of their own recompute nothing by default (open-instruct, `finetune.py`).
     recomputes = not document.keys() & OF_OWN_LOOPS
-    return {**found, "checkpointing": recomputes, "micro_batch": 8, "sequence": 1024, "rank": 16}
+    return {**found, "checkpointing": recomputes, "micro_batch": 8, "sequence": 1024, "rank": 16, "lora_dropout": 0.05}
 
 
 def _trainer_silent(document: Document, named: Found) -> Found:

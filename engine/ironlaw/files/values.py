@@ -101,6 +101,13 @@ def amount(what: str, value: object) -> float | None:
     return number
 
 
+def rate(what: str, value: object) -> float | None:
+    """A rate of dropout; None where the program decides. Raises `EngineError` for none from 0 up to 1."""
+    if (number := amount(what, value)) is not None and number >= 1:
+        raise EngineError(what, value, "a number from 0, below 1")
+    return number
+
+
 def named(what: str, value: object, names: Mapping[str, Named], allowed: tuple[str, ...] = ()) -> Named | None:
     """What a name stands for; None where the program decides.
 
@@ -134,7 +141,7 @@ def _models() -> dict[str, str]:
 
 def _plain(name: str, tail: re.Pattern[str] = _TAIL) -> str:
     """A model's name without its publisher, its variant and its separators."""
-    name = name.rsplit("/", 1)[-1].lower()
+    name = name.rstrip("/").rsplit("/", 1)[-1].lower()
     before = ""
     while before != name:
         before, name = name, tail.sub("", name)

@@ -25,6 +25,7 @@ from ironlaw.files.facts import (
 )
 from ironlaw.files.switches import Besides, besides
 from ironlaw.files.together import Joined, joined, makes_optimizer, trains_everything
+from ironlaw.graph.adaptation import routing
 from ironlaw.hardware.accelerators import accelerator
 from ironlaw.models import checkpoints
 from ironlaw.models.layers import Attention, Experts, FeedForward
@@ -108,6 +109,7 @@ def words_of(files: Iterable[Reading] | Joined, given: Mapping[str, Any] | None 
     facts = _by_card(facts, given.get("gpu") or facts.gpu)
     facts = _operations(facts, given.get("model") or words["model"], assumed)
     words |= _step(facts, assumed, given, silent) | _method(facts, assumed)
+    words["lora_dropout"] = _dropout(facts, given.get("model") or words["model"], assumed)
     assumed += by_default
     if makes_optimizer(read) and any(one.facts.optimizer not in (None, facts.optimizer) for one in read):
         assumed.append("DeepSpeed makes the optimizer of its own file, and the script's counts for nothing.")
@@ -250,6 +252,7 @@ def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
     told = {
         "method": "LoRA is trained" if facts.method == "lora" else "everything is trained",
         "rank": f"adapters of rank {facts.rank}",
+        "lora_dropout": f"with a dropout of {facts.lora_dropout}",
         "micro_batch": f"{facts.micro_batch} {unit}{'s' * (facts.micro_batch != 1)} a forward pass",
         "sequence": f"{facts.sequence or 0:,} tokens a sequence",
         "checkpointing": "every block is recomputed" if facts.checkpointing else "nothing is recomputed",
@@ -257,6 +260,8 @@ def _by_default(facts: Facts, silent: Collection[str]) -> list[str]:
     }
     if facts.method in ("lora", "dora") and facts.weights == "fp32":
         told["weights"] = "frozen weights in FP32"
+    if facts.rollout:
+        told["rollout"] = f"vLLM has {float(facts.rollout.partition(':')[2] or 0):.0%} of each card of the training"
     parts = [text for name, text in told.items() if name in silent]
     return [f"Not said, so as the program does by default: {', '.join(parts)}."] if parts else []
 
@@ -351,6 +356,20 @@ def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
         "reference": reference,
         "rollout": facts.rollout,
     }
+
+
+def _dropout(facts: Facts, model: Any, assumed: list[str]) -> float | None:
+    """The rate of dropout before adapters, where the engine counts it."""
+    if not facts.lora_dropout or trains_everything(facts):
+        return None
+    experts = facts.targets in (None, ("all-linear",)) and model is not None and routing(model_of(model)) == "folded"
+    if experts or facts.method == "dora":
+        where = "adapters of experts, for which peft refuses it" if experts else "adapters with magnitudes (DoRA)"
+        assumed.append(
+            f"Dropout before {where}, is not counted." if experts else f"Dropout before {where} is not counted."
+        )
+        return None
+    return facts.lora_dropout
 
 
 def sequences(facts: Facts) -> int:

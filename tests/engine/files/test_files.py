@@ -28,6 +28,7 @@ def test_axolotl_trains_an_adapter_over_four_bits_divided_by_fsdp() -> None:
         "stage": "sft",
         "method": "qlora",
         "rank": 8,
+        "lora_dropout": 0.05,
         "targets": ("all-linear",),
         "weights": "auto",
         "compute": "auto",

@@ -90,3 +90,16 @@ def test_what_nanogpt_would_refuse_is_refused_in_a_line(texts: list[str], told: 
 @pytest.mark.parametrize("text", ["python train.py --batch_size=8", "torchrun run_clm.py --block_size 512 --bf16"])
 def test_other_scripts_are_not_nanogpts(text: str) -> None:
     assert read(text).facts.compiled is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["model_name='mistralai/Mistral-7B-v0.1'\n", "lora_r = 8\n", "stoi = { ch: i for i, ch in enumerate(chars) }\n"],
+)
+def test_settings_of_other_programs_are_not_nanogpts(other: str) -> None:
+    settings = "batch_size = 4\nblock_size = 1024\nmax_iters = 100\nlearning_rate = 3e-4\n"
+    assert read(settings).kind == "nanoGPT"
+    with pytest.raises(EngineError, match="of no known kind"):
+        read(settings + other)
+    option = other.replace(" ", "")
+    assert read(f"python train.py --batch_size=4 --block_size=9 --{option}").facts.compiled is None
