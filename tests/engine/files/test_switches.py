@@ -14,34 +14,9 @@ from ironlaw.cli.plan import run
 from ironlaw.core.errors import EngineError
 from ironlaw.files import parts, read
 from ironlaw.files.command_line import program
-from ironlaw.files.exports import exports
-from ironlaw.files.logs import read as read_log
 from ironlaw.files.switches import UNCOUNTED, besides, waits
 from ironlaw.files.words import words_of
-
-AXOLOTL = (
-    "base_model: meta-llama/Llama-3.1-8B\nadapter: lora\nlora_r: 16\nlora_target_linear: true\nsequence_len: 2048\n"
-    "micro_batch_size: 1\nbf16: true\ngradient_checkpointing: true\n"
-)
-LLAMA_FACTORY = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: {}\ncutoff_len: 2048\n"
-OUT_OF_MEMORY = (
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.10 GiB "
-    "of which 1.00 GiB is free.\n"
-)
-MODEL = "--model_name_or_path meta-llama/Llama-3.1-8B --bf16"
-TRL = "torchrun -m trl.scripts.sft --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name x --bf16"
-MEGATRON = (
-    "torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --micro-batch-size 1 "
-    "--global-batch-size 32 --seq-length 8192 --bf16 --use-distributed-optimizer"
-)
-TITAN = (
-    "Building 1-D device mesh with ['dp_shard'], [8]\nModel llama3 8B size: 8,030,261,248 total parameters\n"
-    "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory\n{}\n"
-    "Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation steps 1, "
-    "sequence length 8192, total steps 100\n"
-    "step:  1  loss:  8.1  memory: 40.00GiB(50.57%)  tps: 2,000  mfu: 10.00%\n"
-    "step: 10  loss:  7.1  memory: 40.00GiB(50.57%)  tps: 6,000  mfu: 35.00%\n"
-)
+from tests.engine.files.texts import AXOLOTL, LLAMA_FACTORY, MEGATRON, MODEL, TITAN, TRL
 
 
 @pytest.mark.parametrize(
@@ -216,12 +191,6 @@ def test_the_norms_of_liger_are_counted_where_a_file_switches_them_on() -> None:
         assert words_of([read(AXOLOTL + more)], {"gpu": "h100-sxm"}).words.get("rms_norm") == norms
 
 
-def test_the_sizes_of_megatrons_model_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.sh").write_text(f"{MEGATRON} --num-layers 32 --hidden-size 4096\n", "utf-8")
-    assert run([str(tmp_path / "a.sh"), "--gpu", "h100-sxm", "--model", "llama3-8b"]) in (0, 1)
-    assert "shape num_layers 32, hidden_size 4096" in capsys.readouterr().out
-
-
 def test_without_adapters_nothing_is_trained_beside_them() -> None:
     assert besides(["modules_to_save"], adapters=False) is None
     assert besides(["modules_to_save", "use_galore"], adapters=True) == "both"
@@ -236,137 +205,6 @@ def test_the_command_line_gives_no_verdict_alone_where_more_is_trained(
         (tmp_path / "a.yml").write_text(AXOLOTL + more, "utf-8")
         assert run([str(tmp_path / "a.yml"), "--gpu", "h100-sxm"]) == status
         assert ("fits, without what is not counted: see" in capsys.readouterr().out) == bool(more)
-
-
-@pytest.mark.parametrize(
-    ("options", "recomputed", "partly"),
-    [
-        ("", None, False),
-        (" --recompute-granularity full --recompute-method uniform --recompute-num-layers 1", True, False),
-        (" --recompute-granularity full --recompute-method uniform --recompute-num-layers 4", False, True),
-        (" --recompute-granularity full --recompute-method block --recompute-num-layers 2", False, True),
-        (
-            " --recompute-granularity full --recompute-method block --recompute-num-layers 32 --num-layers 32",
-            True,
-            False,
-        ),
-        (
-            " --recompute-granularity full --recompute-method block --recompute-num-layers 1 --num-layers 32",
-            False,
-            True,
-        ),
-    ],
-)
-def test_megatron_recomputes_as_many_layers_as_it_says(options: str, *, recomputed: bool | None, partly: bool) -> None:
-    """Two of 32 counted as all."""
-    found = read(MEGATRON + options)
-    assert found.facts.checkpointing is recomputed
-    assert ("recompute_num_layers" in found.uncounted) is partly
-    assert read(f"{MEGATRON} --recompute-activations").facts.selective
-
-
-def test_a_command_of_megatron_is_counted_as_megatron() -> None:
-    found = words_of(
-        [read(f"{MEGATRON} --sequence-parallel --hidden-dropout 0")], {"model": "llama3-8b", "gpu": "h100-sxm"}
-    )
-    said = {"framework": "megatron", "precision": "megatron", "sequence_parallel": True, "optimizer": "adamw"}
-    assert said.items() <= found.words.items()
-    other = words_of(
-        [read(f"{MEGATRON} --num-layers 4 --hidden-size 1024 --foo-bar 1")],
-        {"model": "google/gemma-2-9b", "gpu": "h100-sxm"},
-    )
-    assert "framework" not in other.words
-    assert any("Megatron-LM's are not known of gemma-2-9b's layers" in line for line in other.assumed)
-    line = "The command's model has --num-layers 4, --hidden-size 1,024; gemma-2-9b, which is counted, has 42, 3,584."
-    assert line in other.assumed
-    assert "Not understood of the command, and not counted: --foo_bar." in other.missing
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("", {"attention": None, "dropout": 0.1, "optimizer": "adamw"}),
-        (" --attention-backend unfused", {"attention": "standard"}),
-        (" --transformer-impl local", {"attention": "standard"}),
-        (" --transformer-impl local --use-flash-attn", {"attention": None}),
-        (" --attention-dropout 0.0", {"dropout": 0.1}),
-        (" --hidden-dropout 0.0", {"dropout": 0.0}),
-        (" --hidden-dropout 0.0 --attention-backend unfused", {"dropout": 0.1}),
-        (" --optimizer sgd", {"optimizer": "momentum"}),
-        (" --optimizer sgd --sgd-momentum 0", {"optimizer": "sgd"}),
-        (" --optimizer dist_muon", {"optimizer": "muon"}),
-    ],
-)
-def test_what_megatron_does_where_a_command_says_it_or_is_silent(options: str, words: dict[str, object]) -> None:
-    found = words_of([read(MEGATRON + options)], {"model": "llama3-8b", "gpu": "h100-sxm"})
-    assert {name: found.words.get(name) for name in words} == words
-
-
-def test_a_rate_of_dropout_that_leaves_nothing_is_refused() -> None:
-    with pytest.raises(EngineError, match="hidden-dropout"):
-        read(f"{MEGATRON} --hidden-dropout 2")
-
-
-def test_a_model_of_experts_is_held_against_one_without() -> None:
-    found = words_of([read(f"{MEGATRON} --num-layers 32 --num-experts 8")], {"model": "llama3-8b", "gpu": "h100-sxm"})
-    assert "The command's model has --num-experts 8; llama3-8b, which is counted, has 0." in found.assumed
-
-
-def test_what_a_plan_of_megatron_cannot_say_in_its_options_is_not_exported() -> None:
-    plain = {"model": "llama3-8b", "gpu": "h100-sxm", "framework": "megatron", "tp": 2, "pp": 2, "micro_batches": 8}
-    assert "torchrun" in exports(plain)
-    others = {
-        "schedule": "gpipe",
-        "interleave": 4,
-        "optimizer": "sgd",
-        "attention": "standard",
-        "precision": "fp8",
-        "loss": "chunked:8",
-        "offload": "optimizer",
-        "eval_batch": 2,
-    }
-    for word, value in others.items():
-        assert "torchrun" not in exports({**plain, word: value}), word
-
-
-@pytest.mark.parametrize(
-    ("line", "batch", "passes", "told"),
-    [
-        ("Using pipeline schedule 1F1B with 16 microbatches and 4 stages.", 1, 16, False),
-        ("Using pipeline schedule 1F1B with 4 microbatches and 4 stages.", 4, 4, False),
-        ("Using pipeline schedule 1F1B with 0 microbatches and 4 stages.", 16, 1, False),
-        ("Using pipeline schedule GPipe with 16 microbatches and 4 stages.", 1, 16, True),
-        ("", 1, 16, False),
-    ],
-)
-def test_the_local_batch_of_a_pipeline_of_torchtitan_is_cut(line: str, batch: int, passes: int, *, told: bool) -> None:
-    text = TITAN.format(line).replace("['dp_shard'], [8]", "['pp', 'dp_shard'], [4, 2]")
-    text = text.replace("local batch size 1,", "local batch size 16,").replace("batch size 8,", "batch size 32,")
-    found = words_of([read(text)], {"gpu": "h100-sxm"})
-    assert (found.words["batch"], found.words["micro_batches"]) == (batch, passes)
-    assert (found.besides == "more") is told
-
-
-def test_ulysses_divides_no_states_among_fewer_devices() -> None:
-    """A configuration of TRL's examples, whose four devices divide all of ZeRO-3."""
-    text = (
-        "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_processes: 4\nmixed_precision: bf16\n"
-        "deepspeed_config: {zero_stage: 3}\n"
-        "parallelism_config: {parallelism_config_dp_shard_size: 2, parallelism_config_sp_size: 2}\n"
-    )
-    found = words_of([read(text)], {"model": "llama3-8b", "gpu": "h100-sxm"})
-    assert (found.words["dp"], found.words["zero"], found.besides) == (4, 3, "less")
-
-
-def test_a_log_of_torchtitan_says_that_it_compiles_and_offloads() -> None:
-    read_facts = read_log(TITAN.format("Compiling each TransformerBlock with torch.compile"))
-    away = read_log(TITAN.format("Applied CPU Offloading to the model"))
-    plain = read_log(TITAN.format(""))
-    assert read_facts is not None
-    assert away is not None
-    assert plain is not None
-    assert (plain.facts.compiled, read_facts.facts.compiled) == (None, True)
-    assert (plain.facts.offload_parameters, away.facts.offload_parameters) == (None, True)
 
 
 FSDP = "fsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true, fsdp_activation_checkpointing: true}\n"
@@ -413,12 +251,6 @@ def test_axolotl_s_plugin_for_the_loss_works_where_nobody_denies_it() -> None:
 
 def test_axolotl_trains_reward_models_on_pairs() -> None:
     assert read(AXOLOTL + "reward_model: true\n").facts.stage == "reward"
-
-
-def test_megatron_counts_the_ends_of_a_pipeline_as_layers_where_told() -> None:
-    ends = "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split"
-    text = f"{MEGATRON} --pipeline-model-parallel-size 2 {ends}"
-    assert words_of([read(text)], {"model": "llama3-8b", "gpu": "h100-sxm"}).words["balanced"]
 
 
 def test_muon_of_llama_factory_is_the_optimizer() -> None:
@@ -604,17 +436,6 @@ def test_a_verdict_waits_where_keys_leave_open_whether_there_is_a_reference() ->
         assert (alone.besides, alone.words.get("reference")) == (None, None), key
 
 
-def test_a_log_beside_options_is_not_all_of_a_text() -> None:
-    bar = " 42%|x| 50/120 [02:37<03:40,  3.14s/it]\n"
-    evaluated = f"{bar}100%|x| 60/60 [00:02<00:00, 28.85it/s]\n 43%|x| 51/120 [02:43<03:40,  3.14s/it]\n"
-    measured = read(evaluated).measured
-    assert measured is not None
-    assert measured.step_s == pytest.approx(3.14)
-    assert read(evaluated).missing == ()
-    for line in ("    --lora_rank 8 \\\n", '    "    load_in_4bit = True,\\n",\n'):
-        assert words_of([read(line + evaluated)], {"gpu": "t4", "model": "gpt2"}).besides == "both"
-
-
 def test_a_script_with_its_own_loop_recomputes_nothing_by_default() -> None:
     for key, recomputed in (("with_tracking: true", False), ("use_peft: true", True)):
         assert read(f"{RECIPE}{key}\n").facts.checkpointing is recomputed
@@ -634,79 +455,6 @@ def test_a_verdict_waits_for_a_second_model(text: str) -> None:
     understood = words_of([read(text)], {"gpu": "h100-sxm"})
     assert understood.besides == "more"
     assert "Not counted, though it changes memory or time: the other models of its trainer." in understood.missing
-
-
-TRAINS = (
-    "[INFO|trainer.py:2128] >> ***** Running training *****\n[INFO|trainer.py:2131] >>   Instantaneous batch size per "
-    "device = 1\n[INFO|trainer.py:2135] >>   Gradient Accumulation steps = 16\n"
-)
-ITERATES = (
-    "using world size: 8, data-parallel size: 1, context-parallel size: 1, tensor-model-parallel size: 4, "
-    "pipeline-model-parallel size: 2\n iteration       25/ 100 | consumed samples: 50 | elapsed time per iteration "
-    "(ms): 87.0 | learning rate: 1.638E-08 | global batch size:     2 | lm loss: 1.08E+01 |\n"
-)
-
-
-def test_what_a_run_printed_says_neither_what_is_trained_nor_that_it_all_is() -> None:
-    given = {"gpu": "h100-sxm", "model": "llama3-8b"}
-    for text in (TRAINS, OUT_OF_MEMORY):
-        silent, said = words_of([read(text)], given), words_of([read(text)], {**given, "method": "lora"})
-        assert (silent.besides, said.besides) == ("less", None), text
-        assert "does not say what is trained" in silent.missing[-1]
-    divided = words_of([read(ITERATES)], {**given, "method": "full"}).words
-    assert (divided["tp"], divided["pp"]) == (4, 2)
-    printed = "[config.py:1001:print]   {} ................... {}\n"
-    stage = printed.format("world_size", 8) + printed.format("zero_optimization_stage", 3)
-    words = words_of([read(stage + TRAINS)], {**given, "method": "full"}).words
-    assert (words["dp"], words["zero"]) == (8, 3)
-
-
-CODE = "and this is what I changed:\n\ntraining_args.per_device_train_batch_size = 64\n"
-SUMMARY = "{'train_runtime': 1234.5, 'train_samples_per_second': 12.3, 'train_steps_per_second': 0.048}\n"
-
-
-@pytest.mark.parametrize("printed", [OUT_OF_MEMORY, SUMMARY])
-def test_code_beside_what_a_run_printed_is_waited_for(printed: str) -> None:
-    command = f"torchrun --nproc_per_node=1 train.py {MODEL} --model_max_length 2048\n\n"
-    given = {"gpu": "h100-sxm", "model": "llama3.1-8b", "method": "full"}
-    besides = [
-        words_of([one for _, one in parts(text)], given).besides
-        for text in (command + CODE + printed, CODE + printed, command + printed)
-    ]
-    assert besides == ["both", "both", None]
-
-
-def test_settings_above_a_log_of_torchtitan_are_waited_for() -> None:
-    for line, beside in (('dtype = "bfloat16"', "both"), ("[rank0]: nothing", None)):
-        assert words_of([read(TITAN.format(line))], {"gpu": "h100-sxm"}).besides == beside
-
-
-@pytest.mark.parametrize(
-    ("log", "batch", "sequence"),
-    [
-        ("Overriding: batch_size = 64\niter 10: loss 3.1, time 100.00ms, mfu 30.00%\n", 64, None),
-        (
-            "| micro batch size B    | 64                 |\n| sequence length T     | 1024               |\n"
-            "step  1/100 | loss 11.0 (+nanz)| norm 15.3 (+nanz)| lr 8.57e-07 | 300 ms | 40% bf16 MFU | 170 tok/s\n",
-            64,
-            1024,
-        ),
-        ("  micro_batch_size ........ 16\n  seq_length .............. 8192\n" + ITERATES, 16, 8192),
-        (
-            "[config.py:1001:print]   zero_optimization_stage ...... 0\n"
-            "[config.py:1001:print]   train_micro_batch_size_per_gpu  32\n" + SUMMARY,
-            32,
-            None,
-        ),
-    ],
-)
-def test_the_batch_and_the_sequence_that_a_log_prints_count(log: str, batch: int, sequence: int | None) -> None:
-    facts = read(log).facts
-    assert (facts.micro_batch, facts.sequence) == (batch, sequence)
-
-
-def test_megatrons_encoder_has_no_part_in_how_a_model_is_divided() -> None:
-    assert read(f"encoder-tensor-model-parallel size: 0\n{ITERATES}").facts.tensor == 4
 
 
 def test_a_trainer_with_other_models_is_known_by_its_command_and_its_file() -> None:
