@@ -26,7 +26,7 @@ const PAINTS = ["fill", "stroke", "clip-path"];
 
 /** What a style may set. `url()` stands in no other property that a browser knows, but for those of images. */
 const STYLES = new Set([
-  ...words(`color opacity line-height letter-spacing word-spacing text-align text-indent text-transform text-shadow vertical-align white-space white-space-collapse text-wrap-mode
+  ...words(`color opacity line-height letter-spacing word-spacing text-align text-indent text-transform vertical-align white-space white-space-collapse text-wrap-mode
   word-break overflow-wrap overflow-x overflow-y border-collapse border-spacing caption-side table-layout empty-cells display float clear width height min-width
   max-width min-height max-height background-color background-image background-size background-position-x background-position-y background-repeat stroke-width`),
   ...words("family size style weight stretch variant-numeric variant-caps").map((part) => `font-${part}`),
@@ -36,8 +36,10 @@ const STYLES = new Set([
   "fill",
   "stroke",
 ]);
-/** The functions that a value may call: colors, sizes, gradients. */
-const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix calc min max clamp var linear-gradient radial-gradient conic-gradient repeating-linear-gradient"));
+/** The functions that a value may call: colors, sizes, and the gradient of a bar. Others, and shadows, take seconds to paint when there are hundreds. */
+const FUNCTIONS = new Set(words("rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix calc min max clamp var linear-gradient"));
+/** Gradients in one value: of a bar, and of its background. */
+const MOST_GRADIENTS = 2;
 
 /** What a value of `display` makes that takes a time by the square. */
 const SLOW = /list-item|ruby/;
@@ -130,7 +132,8 @@ function harmless(style: CSSStyleDeclaration): string {
 /** Whether a value, as the browser writes it, asks for nothing and ends no element. */
 function isCalm(value: string): boolean {
   const called = [...value.matchAll(/([\w-]*)\((.{0,2})/g)];
-  return value !== "" && !/[<\\]/.test(value) && called.every(([, name = "", first]) => name === "" || FUNCTIONS.has(name) || (name === "url" && first === '"#'));
+  const gradients = called.filter(([, name]) => name === "linear-gradient").length;
+  return value !== "" && gradients <= MOST_GRADIENTS && !/[<\\]/.test(value) && called.every(([, name = "", first]) => name === "" || FUNCTIONS.has(name) || (name === "url" && first === '"#'));
 }
 
 /** The rules of a style sheet for elements, as far as there is room; those for media, fonts and other sheets are left out. */
