@@ -42,6 +42,10 @@ _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
 _PREFERRED = "dpo|kto|grpo|ppo|reward|orpo|cpo|bco"
 _SEVERAL = "ppo|rloo|gkd|gold|distillation|minillm|online_dpo|dpo_online|nash_md|xpo"
+_OF_ANY = {"model_name_or_path", "dataset_name"}
+"""Those of them that a script has too which trains nothing."""
+_TRAINS = re.compile(rf"(?i)train|tun(e|ing)|sft|lora|run_clm|{_PREFERRED}|{_SEVERAL}")
+"""What a command says somewhere that trains."""
 _TRL = re.compile(rf"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|{_PREFERRED}|{_SEVERAL})(_\w+)?\.py(\s|$)")
 _PREFERENCES, _WITH_OTHERS = (
     re.compile(rf"(?:\S*/)?(?:run_|train_)?({names})(?:_\w+)?(?:\.py)?") for names in (_PREFERRED, _SEVERAL)
@@ -102,7 +106,7 @@ def _program(start: Start) -> str | None:
     own = nano_gpt.is_its(found) and nano_gpt.is_all(name for name in given if not is_of_a_launcher(name))
     if script and (own or _NANO_GPT[1].search(line, script.end())):
         return "nanoGPT"
-    if not given & _OF_A_TRAINER:
+    if not given & (_OF_A_TRAINER if _TRAINS.search(line) else _OF_A_TRAINER - _OF_ANY):
         return None
     return "TRL" if given & _OF_TRL or _TRL.search(line) else "Trainer"
 

@@ -81,7 +81,7 @@ def may_be_alone(document: Document, facts: Facts) -> bool:
 
 _LOSSES = frozenset((
     "nll", "dft", "sft", "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot",
-    "aot_pair",
+    "aot_pair", "dpo", "dpo_norm", "wpo",
     "aot_unpaired", "discopop", "apo_zero", "apo_down", "sigmoid_norm", "kto_pair", "kto", "bco", "simpo", "alphapo",
     "grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo",
 ))  # fmt: skip

@@ -119,7 +119,7 @@ def test_a_scripts_own_options_are_none_of_the_schedulers() -> None:
 
 
 def test_what_a_shell_puts_in_the_place_of_a_command_goes_on_in_no_other_line() -> None:
-    first, second = parts("python run.py --model_name_or_path gpt2 --run_name `date`\npython eval.py --bf16\n")
+    first, second = parts("python train.py --model_name_or_path gpt2 --run_name `date`\npython eval.py --bf16\n")
     assert first[1].facts.model == "gpt2"
     assert second[0].startswith("python eval.py")
 

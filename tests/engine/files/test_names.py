@@ -155,3 +155,10 @@ def test_deepspeed_without_a_file_is_a_scripts_own() -> None:
     command = "deepspeed main.py --model_name_or_path meta-llama/Llama-2-7b-hf --max_seq_len 512 --deepspeed"
     assert _understood(command, dp=1).besides == "both"
     assert any("a loop of its own" in line for line in _understood(command, dp=1).missing)
+
+
+def test_a_script_with_a_model_and_a_folder_may_train_nothing() -> None:
+    words = "--model_name_or_path meta-llama/Meta-Llama-3-8B-Instruct --output_dir models/out"
+    with pytest.raises(EngineError, match="model is missing"):
+        _understood(f"python scripts/pissa_init.py {words}")
+    assert _understood(f"python scripts/finetune.py {words}").words["model"] == "llama3-8b"
