@@ -311,6 +311,10 @@ FAULTS = {
         r"The build ended: \S*site\S*: Permission denied\.",
         powerless,
     ),
+    "a template that the theme has not": Fault(
+        page("---\ntemplate: ../../nope.html\n---\n# A\n"),
+        r"The build ended: the theme has no template '../../nope\.html'\.",
+    ),
     "a page that may not be read": Fault(
         lambda site: (site / "docs/index.md").chmod(0), r"index\.md: Permission denied\.", powerless
     ),

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemBytecodeCache
+from jinja2 import Environment, FileSystemBytecodeCache, TemplateNotFound
 from mkdocs.config.base import ConfigErrors, ConfigWarnings, LegacyConfig
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
@@ -164,6 +164,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
     def on_build_error(self, *, error: Exception) -> None:
         """Leave no process behind, and end the build in one line where the machine ends it."""
         self._end()
+        if isinstance(error, TemplateNotFound):  # Of which the text is the name alone.
+            raise Abort(f"The build ended: the theme has no template '{error.name}'.") from None
         if not isinstance(error, MkDocsException) and (said := in_a_line(error)):
             raise Abort(f"The build ended: {said}.") from None
 
