@@ -457,6 +457,7 @@ def test_the_iteration_draws_every_line_of_its_legend(act: LoadedAct) -> None:
     assert "url(#il-hatch)" in svg
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("prediction", [0, 5, 50, 71, 72, 73, 84, 95, 99.75, 100])
 def test_the_predictions_label_is_whole_wherever_it_stands(act: LoadedAct, prediction: float) -> None:
     svg = drawn(NAME, "iteration", act.compute(state(act, SETTINGS[0], prediction))["data"])  # type: ignore[arg-type,index,call-overload]

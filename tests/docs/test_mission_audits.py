@@ -98,6 +98,7 @@ def test_half_the_batch_changes_no_part_that_does_not_grow_with_it() -> None:
             assert abs(whole[part] - less[part]) <= 0.01 + 1e-9, (setting, part)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_less_what_is_gone_at_the_peak_are_what_is_needed(name: str) -> None:
     """1,903 GB of parts once stood over a need of 1,621, and nothing said why."""
@@ -294,6 +295,7 @@ def test_the_two_smallest_devices_are_asked_about_their_own_limit_and_answered_i
     assert tiny["act"].act.question.answer() == pytest.approx(whole.need / whole.limit)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_how_far_a_prediction_is_stands_beside_its_gap_and_in_the_frame(name: str) -> None:
     """3.92 GB short once stood 160 pixels right of its gap."""
@@ -324,6 +326,7 @@ def test_the_audits_differ_in_what_takes_the_most_memory_and_in_why_their_start_
     assert account.refused, "on the Orin memory is not the limit: the range of FP16 is"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
     act = audit_act(name)
@@ -386,6 +389,7 @@ def counted(scope: str, *, checkpointing: bool) -> int:
     return int(counter.get_total_flops())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scope", mobile.LEARNER.scopes)
 def test_checkpointing_computes_again_what_pytorch_computes_again(scope: str) -> None:
     """The forward pass of all that learns, and of all that gradients pass through, without each block's last product.

@@ -209,6 +209,7 @@ def test_the_longest_pole_at_the_start_differs() -> None:
     assert starts["cloud"].busy["data"] < starts["cloud"].busy["bus"], "text is small, checkpoints are not"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
     act = race_act(name)

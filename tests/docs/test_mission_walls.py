@@ -270,6 +270,7 @@ def test_a_wall_draws_the_band_of_its_trainings_and_says_how_many_reach_the_loss
         assert f"{trials.kept} of {wall_score.SEEDS}" in [row["b"] for row in view["tables"]["limits"]["rows"]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wall_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
     act = wall_act(name)

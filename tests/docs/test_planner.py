@@ -32,7 +32,7 @@ def test_what_is_shown_is_what_the_engine_answers() -> None:
     assert all(moving.data[name] == view.data[name] for name in moving.data)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("model", published())
 @pytest.mark.parametrize("method", ["full", "lora", "qlora"])
 def test_every_model_has_an_answer(model: str, method: str) -> None:
@@ -75,7 +75,7 @@ def test_the_summary_never_mixes_what_is_counted_with_what_is_expected() -> None
     assert f"the errors on {near.needed.runs} published runs like it" in fits.success.what
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", sorted(published(), key=lambda name: name != LINEAR))
 def test_every_model_of_the_menu_has_a_plan_or_a_reason_of_its_own(name: str) -> None:
     """Linear attention alone is counted in parameters only, and the page says so."""

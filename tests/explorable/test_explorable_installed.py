@@ -61,6 +61,7 @@ def closure(asked: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.full
 def test_everything_that_it_imports_comes_with_it() -> None:
     """Tests run beside the libraries of this whole project, so a requirement that is missing would not be noticed."""
     import tomllib
@@ -145,6 +146,7 @@ def test_a_place_where_no_act_can_be_written_is_one_line(tmp_path: Path, capsys:
         assert said.err.startswith(f"explorable: {acts / name}: ")
 
 
+@pytest.mark.full
 def test_a_second_act_of_the_same_name_is_refused_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "explorable.cli", "new", "act", "first", "--acts", str(tmp_path)]
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -212,6 +212,7 @@ def test_compiling_makes_fit_only_by_what_it_saves(sequence: int) -> None:
         assert saved > 0.05 * before.memory_bytes.device_total
 
 
+@pytest.mark.full
 def test_the_order_of_changes_is_the_same_in_every_process() -> None:
     program = (
         "from ironlaw import setup; from ironlaw.answers.advice import together; "

@@ -90,6 +90,7 @@ def test_an_edit_of_what_one_parameter_needs_changes_that_act_alone(several: Sit
     assert "97.5" in several.page("large/index.html")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("written", "said"),
     [

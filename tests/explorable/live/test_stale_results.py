@@ -103,6 +103,7 @@ def test_a_module_that_was_missing_and_is_installed_now(library: Library, run: C
     assert run("import tiny\ntiny.FACTOR").result == "1"
 
 
+@pytest.mark.full
 def test_a_part_of_a_library_that_was_missing(library: Library, run: Callable[[str], Outcome]) -> None:
     tried = "try:\n    from tiny import part\nexcept ImportError:\n    part = None\npart is None"
     library.write("tiny/__init__.py", "")
@@ -111,6 +112,7 @@ def test_a_part_of_a_library_that_was_missing(library: Library, run: Callable[[s
     assert run(tried).result == "False"
 
 
+@pytest.mark.full
 def test_a_version_that_a_snippet_asked_for(library: Library, run: Callable[[str], Outcome]) -> None:
     asks = "from importlib.metadata import distributions\n[one.name for one in distributions(name='tiny')]"
     library.write("tiny-1.dist-info/METADATA", "Name: tiny\nVersion: 1\n")

@@ -164,6 +164,7 @@ def test_a_numbered_block_keeps_its_number_within_another() -> None:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [
