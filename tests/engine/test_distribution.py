@@ -24,7 +24,8 @@ LARGEST_WHEEL = 448 * 1024
 """It was 400 KiB until devices that share experts and rollouts were counted, 410 until a value of the wrong kind in a
 trainer's file was refused, 412 until what files switch on and no plan counts was told by the engine itself, 420
 until commands with variables, and scripts of other ways to train on preferences, were read as they mean it, 424
-until a text was read as its shell reads it, and 430 until keys of files that nobody reads were told."""
+until a text was read as its shell reads it, 430 until keys of files that nobody reads were told, and 440 until each
+trainer's files had a reader of their own."""
 README = (ENGINE / "README.md").read_text("utf-8")
 COMMANDS = [line.partition("  #")[0] for line in re.findall(r"^ironlaw .*$", README, re.MULTILINE)]
 
