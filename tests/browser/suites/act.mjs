@@ -325,7 +325,7 @@ export function actTests({ once, widely, full }) {
     }
   });
 
-  once("act: on a phone a wall's limits stand before its levers and stay in view, unless a large text leaves them too little of the window", async (all) => {
+  full("act: on a phone a wall's limits stand before its levers and stay in view, unless a large text leaves them too little of the window", async (all) => {
     const { browser, server } = all;
     await browser.resize(PHONE.width, PHONE.height);
     for (const track of FULL ? ["cloud", "edge", "mobile", "tiny"] : ["tiny"]) {

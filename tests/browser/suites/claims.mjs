@@ -31,7 +31,7 @@ async function ready(browser) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function claimTests({ once }) {
+export function claimTests({ once, full }) {
   once("claims: a mark behind a sentence opens its check by keyboard, Escape closes it, and the legend shows the rest", async ({ browser, server }) => {
     // A page with marks of both kinds: those that are shown and those that agree.
     await browser.open(server.base + "chapter/recompute/");
@@ -55,7 +55,7 @@ export function claimTests({ once }) {
     assert.ok((await marks()) > before);
   });
 
-  once("claims: the list opens and closes as a whole; words and a verdict narrow it, by keyboard, and stay in the address", async ({ browser, server }) => {
+  full("claims: the list opens and closes as a whole; words and a verdict narrow it, by keyboard, and stay in the address", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
     assert.equal((await shown(browser)).length, 0);

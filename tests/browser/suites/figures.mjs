@@ -7,7 +7,7 @@ import { FULL } from "../harness/world.mjs";
 const HOME = "live-figure";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function figureTests({ everywhere, once }) {
+export function figureTests({ everywhere, once, full }) {
   everywhere("figures: the law on the home page follows a slider and a button, and needs no Python", async ({ browser, server }) => {
     await browser.open(server.base);
     await browser.waitFor(`${HOME}[data-ready]`);
@@ -34,7 +34,7 @@ export function figureTests({ everywhere, once }) {
     assert.deepEqual(server.log().filter(({ path }) => /pyodide|vega/.test(path)), [], "neither Python nor a chart is loaded");
   });
 
-  once("figures: on a phone the letters of every picture are at least 11 pixels high and inside it, and no page is wider", async ({ browser, server, pages }) => {
+  full("figures: on a phone the letters of every picture are at least 11 pixels high and inside it, and no page is wider", async ({ browser, server, pages }) => {
     await browser.resize(360, 800);
     /** @type {string[]} */
     const small = [];

@@ -51,7 +51,7 @@ const skipLink = /** @type {const} */ ({ role: "link", name: "Skip to content" }
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function labTests({ once, widely, full, fully }) {
+export function labTests({ widely, full, fully }) {
   fully("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
@@ -257,7 +257,7 @@ export function labTests({ once, widely, full, fully }) {
     assert.equal(await browser.of(number, (input) => input.value), "12.5");
   });
 
-  once("lab: an explorer in the chapter is the one of the lab: Python starts when it is seen, state and address are the same", async (all) => {
+  full("lab: an explorer in the chapter is the one of the lab: Python starts when it is seen, state and address are the same", async (all) => {
     const { browser, server } = all;
     const here = 'live-act[data-name="scaling-explorer"]';
     const standing = () => browser.of(`${here} [data-slot="headline"]`, (element) => element.textContent);

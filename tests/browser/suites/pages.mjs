@@ -15,8 +15,8 @@ const INSTRUMENTS = 9;
 const CHARTS = ["lab/act1/", "lab/act3/", "lab/laptop/", "lab/peak/"];
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function pageTests({ once, widely }) {
-  once("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
+export function pageTests({ once, widely, full }) {
+  full("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);
     await predict(browser, "3");

@@ -88,7 +88,7 @@ export function planTests({ widely, once, full }) {
     await same(browser, shown);
   });
 
-  once("plan: by keyboard alone a file is read, a change is made and undone by hand, and a search can be stopped", async (all) => {
+  full("plan: by keyboard alone a file is read, a change is made and undone by hand, and a search can be stopped", async (all) => {
     const { browser } = all;
     await openPlan(all);
     await choose(browser, "gpu", "rtx-4090");
@@ -146,7 +146,7 @@ export function planTests({ widely, once, full }) {
     await browser.waitFor(() => document.querySelector("live-act:not([data-unread])") !== null, WAIT_MS, "a plan of the reader's own");
   });
 
-  once("plan: until Python has answered, what stands there is dimmed and said to be of other settings, and nothing moves", async (all) => {
+  full("plan: until Python has answered, what stands there is dimmed and said to be of other settings, and nothing moves", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 1500 });
     // Of a link the next test sees every frame.

@@ -225,7 +225,7 @@ export function snippetTests({ once, widely, full, fully }) {
     assert.equal(await browser.text(trouble), "");
   });
 
-  widely("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
+  fully("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     await first.write("import asyncio\nprint(await asyncio.sleep(0.01, 'slept'))\nawait asyncio.sleep(0, 42)");
