@@ -28,7 +28,7 @@ from ironlaw.files.options import (
 )
 from ironlaw.files.preferences import generation, generation_by_default
 from ironlaw.files.starts import Start, starts
-from ironlaw.files.switches import ANOTHER, LOST, OTHERS, OWN_LOOP, SHELL, asked, with_switches
+from ironlaw.files.switches import ANOTHER, HEAD, LOST, OTHERS, OWN_LOOP, SHELL, asked, with_switches
 from ironlaw.files.trl import OF_GRPO
 
 _OF_A_TRAINER = frozenset((
@@ -40,19 +40,21 @@ _OF_A_TRAINER = frozenset((
 """Options by which a script takes those of `transformers`' Trainer."""
 _OF_TRL = frozenset(("use_peft", "max_length", "completion_only_loss"))
 _OF_LLAMA_FACTORY = frozenset(("finetuning_type", "lora_target"))
-_PREFERRED = "dpo|kto|grpo|ppo|reward|orpo|cpo|bco"
+_PREFERRED = "dpo|kto|grpo|ppo|reward|orpo|cpo|bco|mpo"
 _SEVERAL = "ppo|rloo|gkd|gold|distillation|minillm|online_dpo|dpo_online|nash_md|xpo"
 _OF_ANY = {"model_name_or_path", "dataset_name"}
 """Those of them that a script has too which trains nothing."""
 _TRAINS = re.compile(rf"(?i)train|tun(e|ing)|sft|lora|run_clm|{_PREFERRED}|{_SEVERAL}")
 """What a command says somewhere that trains."""
-_TRL = re.compile(rf"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|{_PREFERRED}|{_SEVERAL})(_\w+)?\.py(\s|$)")
+_TRL = re.compile(rf"(^|[\s/.])trl[\s/.]|(^|[\s/])(run_|train_)?(sft|{_PREFERRED}|{_SEVERAL}|prm)(_\w+)?\.py(\s|$)")
 _PREFERENCES, _WITH_OTHERS = (
     re.compile(rf"(?:\S*/)?(?:run_|train_)?({names})(?:_\w+)?(?:\.py)?") for names in (_PREFERRED, _SEVERAL)
 )
 """TRL's commands and scripts that take preferences, and those whose trainers have models that no plan counts."""
+_OF_STEPS = re.compile(r"(?:\S*/)?(?:run_|train_)?prm(?:_\w+)?\.py")
+"""TRL's script that trains rewards of steps, with a head of two numbers."""
 _SCRIPT = re.compile(r"\.py\Z|\Atrl\.scripts\.")
-_ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "bco": "kto"}
+_ALONE, _COUNTED_AS = ("orpo", "cpo"), {"orpo": "dpo", "cpo": "dpo", "mpo": "dpo", "bco": "kto"}
 """Those that train by pairs without a reference, and as what trainers are counted that the engine does not know."""
 _USUAL = {
     "qlora.py": {
@@ -166,8 +168,10 @@ def _read(start: Start) -> Reading:
     facts = said.joined(launched.without({"compute"} & said.said().keys()))
     others = kind == "TRL" and _has_others(start)
     # DeepSpeed without a file has its settings in the script's code.
-    own_loop = given.get("deepspeed") == "true"
-    switched = (*asked(given), *((OTHERS,) if others else ()), *((OWN_LOOP,) if own_loop else ()))
+    own_loop = given.get("deepspeed") == "true" or any("open_instruct/" in word for word in start.words)
+    head = facts.stage == "reward" or (kind == "TRL" and any(map(_OF_STEPS.fullmatch, _named(start))))
+    also = {OTHERS: others, OWN_LOOP: own_loop, HEAD: head}
+    switched = (*asked(given), *(name for name, there in also.items() if there))
     missing += [*inside.missing, *not_understood(given.not_understood())]
     read = Reading(
         "command",

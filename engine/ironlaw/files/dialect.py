@@ -87,6 +87,7 @@ def targets_of(value: object) -> tuple[str, ...] | None:
         return ("all-linear",)
     names = value.strip("[]").split(",") if isinstance(value, str) else value
     plain = [str(one).strip(" \"'") for one in names] if isinstance(names, (list, tuple)) else []
+    plain = [one for one in plain if one]  # TRL's documents have a comma behind each
     if not plain or not all(map(values.is_module, plain)):
         raise EngineError("targets of LoRA", value, "names of modules, such as q_proj, or all-linear")
     return tuple(plain)

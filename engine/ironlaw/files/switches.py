@@ -20,6 +20,7 @@ ANOTHER = "another run in the same text"
 LOST = "options behind the command's end"
 FROZEN = "frozen layers"
 REFERENCE = "whether a reference is loaded"
+HEAD = "a head of one number or two in place of the vocabulary"
 VLLM = "whether vLLM runs on the same cards"
 OWN_LOOP = "what a script with a loop of its own loads and updates"
 DIVIDED = "Megatron-LM's ways to divide"
@@ -81,6 +82,7 @@ UNCOUNTED = (
     DIVIDED,
     OWN_LOOP,
     VLLM,
+    HEAD,
 )
 """All of them. Links of the planner hold their places: what is new comes last."""
 _TRAINED_BESIDES = _FIRST[:3]
@@ -125,7 +127,7 @@ def written(document: Mapping[str, object], depth: int = 0) -> tuple[str, ...]:
             found.append(name)
         elif name == "quantization_bit" and str(value) == "8":
             found.append(HALF_BYTES)
-        elif _OF_ANOTHER.fullmatch(name) and value not in OFF:
+        elif _OF_ANOTHER.fullmatch(name) and value not in (*OFF, True):
             found.append(OTHERS)
         elif name in _OF_LIGER and _is_on(name, value):
             found.append(_OF_LIGER[name])

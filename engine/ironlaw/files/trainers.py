@@ -32,7 +32,7 @@ from ironlaw.files.preferences import (
     may_be_alone,
     may_be_elsewhere,
 )
-from ironlaw.files.switches import DIVIDED, FROZEN, OTHERS, OWN_LOOP, REFERENCE, VLLM, with_switches
+from ironlaw.files.switches import DIVIDED, FROZEN, HEAD, OTHERS, OWN_LOOP, REFERENCE, VLLM, with_switches
 from ironlaw.files.trl import OF_OWN_LOOPS, TRAINER, TRL
 
 
@@ -93,6 +93,7 @@ def read(document: Document, dialect: Dialect) -> Reading:
         FROZEN: facts.method == "freeze",
         OTHERS: facts.stage == "ppo",
         OWN_LOOP: dialect.kind == "TRL" and bool(document.keys() & OF_OWN_LOOPS),
+        HEAD: facts.stage == "reward",
         VLLM: may_be_elsewhere(document),
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in BY_MEGATRON),
     }

@@ -162,3 +162,35 @@ def test_a_script_with_a_model_and_a_folder_may_train_nothing() -> None:
     with pytest.raises(EngineError, match="model is missing"):
         _understood(f"python scripts/pissa_init.py {words}")
     assert _understood(f"python scripts/finetune.py {words}").words["model"] == "llama3-8b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trl reward --model_name_or_path Qwen/Qwen2.5-0.5B --output_dir o --per_device_train_batch_size 8",
+        "accelerate launch examples/scripts/prm.py --model_name_or_path Qwen/Qwen2.5-0.5B --num_train_epochs 1",
+        "base_model: Qwen/Qwen2.5-0.5B\nreward_model: true\nnum_labels: 1\nsequence_len: 512\n",
+        "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: rm\nfinetuning_type: lora\ncutoff_len: 512\n",
+    ],
+)
+def test_a_verdict_that_it_does_not_fit_waits_for_a_head_of_one_number(text: str) -> None:
+    found = _understood(text)
+    assert found.besides == "less"
+    assert any("a head of one number" in line for line in found.missing)
+    assert not any("other models" in line for line in found.missing)
+
+
+def test_trls_script_of_rewards_for_steps_does_by_default_what_trl_does() -> None:
+    facts = read("accelerate launch prm.py --model_name_or_path Qwen/Qwen2.5-0.5B --num_train_epochs 1").facts
+    assert (facts.compute, facts.checkpointing, facts.sequence) == ("bf16", True, 1024)
+    assert read("python mpo_vlm.py --model_name_or_path Qwen/Qwen2.5-0.5B --bf16").facts.stage == "dpo"
+
+
+def test_modules_with_commas_between_them_are_modules() -> None:
+    assert read(f'{SFT} --lora_target_modules "q_proj", "v_proj"').facts.targets == ("q_proj", "v_proj")
+    with pytest.raises(EngineError, match="targets of LoRA ','"):
+        read(f"{SFT} --lora_target_modules ,")
+
+
+def test_the_scripts_of_open_instruct_have_a_loop_of_their_own() -> None:
+    assert _understood("python open_instruct/finetune.py --model_name_or_path Qwen/Qwen2.5-0.5B").besides == "both"
