@@ -97,9 +97,12 @@ def read(document: Document, dialect: Dialect) -> Reading:
         VLLM: may_be_elsewhere(document),
         DIVIDED: dialect.kind == "LLaMA-Factory" and any(document.get(key) not in (None, 1) for key in BY_MEGATRON),
     }
-    if not is_of_a_kind(document.get("loss_type")):
-        where = ("command", "--") if by_command else ("file", "")
-        read = replace(read, missing=(*read.missing, *not_understood(["loss_type"], *where)))
+    # Products in TF32 take a fraction of the time where they are in FP32.
+    faster = facts.compute == "fp32" and values.switch("tf32", document.get("tf32"))
+    unread = {"loss_type": not is_of_a_kind(document.get("loss_type")), "tf32": faster}
+    where = ("command", "--") if by_command else ("file", "")
+    told = not_understood([key for key, there in unread.items() if there], *where)
+    read = replace(read, missing=(*read.missing, *told))
     if not by_command:
         others = [key for key in options.unasked() if not means_nothing(key, options[key])]
         others += ["lora_r"] if dialect.kind == "axolotl" and options.get("lora_r") and "adapter" not in options else []

@@ -194,3 +194,9 @@ def test_modules_with_commas_between_them_are_modules() -> None:
 
 def test_the_scripts_of_open_instruct_have_a_loop_of_their_own() -> None:
     assert _understood("python open_instruct/finetune.py --model_name_or_path Qwen/Qwen2.5-0.5B").besides == "both"
+
+
+def test_tf32_is_told_where_products_are_in_fp32() -> None:
+    text = "model_name_or_path: Qwen/Qwen2.5-0.5B\nmax_length: 512\ntf32: true\n"
+    assert _understood(f"{text}bf16: true\n").besides is None
+    assert _understood(f"{text}bf16: false\nfp16: false\n").besides == "both"
