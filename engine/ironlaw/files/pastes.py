@@ -24,12 +24,13 @@ _DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} "
 _ASKED = re.compile(rf".*\bnvidia-smi\s*$|{_DATE}")
 """What stands above that table: the command, the date."""
 _SAYS = re.compile(
-    r"\s*(?!#|```|---|(?!(?:export )?(?:NPROC_PER_NODE|NNODES)=)"
-    r"[$!%+]?\s*(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
+    r"(?!#|```|---|(?!(?:export )?(?:NPROC_PER_NODE|NNODES)=)"
+    r"[$!%+]?\s*+(?:(?:cd|set|export|unset|source|mkdir|conda|module|echo|ls|sleep|ulimit|date|wait"
     r"|hostname|nvidia-smi|(?:uv )?pip3?|git|apt|apt-get|wandb|huggingface-cli|hf|for|do|done|if|then|fi|\.)"
-    rf"(?:\s+[^:]*)?|\w+=\S*)\s*$|{_DATE})\S"
+    rf"(?:\s[^:]*)?|\w+=\S*)\Z|{_DATE})\S"
 )
-"""A line with more than a fence, a separator, a comment, or what a shell does before a training."""
+"""A line, without the blanks around it, with more than a fence, a separator, a comment, or what a shell does before a
+training."""
 _SETS = re.compile(
     r"\s*(?:(?:export )?[\"']?\w[\w.-]*[\"']?\s*[:=]\s*(?:[\d\"'{[]|(?:true|false|null|none|yes|no)\b)|--?[A-Za-z]\w)",
     re.IGNORECASE,
@@ -66,7 +67,7 @@ class Piece:
     @property
     def says(self) -> bool:
         """Whether it has more than fences, separators and comments."""
-        return any(map(_SAYS.match, self.text.splitlines()))
+        return any(_SAYS.match(line.strip()) for line in self.text.splitlines())
 
     @property
     def sets(self) -> bool:
@@ -104,7 +105,7 @@ def has_document(text: str) -> bool:
 
 
 _CODE = re.compile(
-    r"""^[ \t]*"?[ \t]*(?:--[A-Za-z][\w-]*(?=[\s=\\]|$)|[\w.]{1,60} ?= ?(?:True|False|None|\d|['"\[]|\\"))""",
+    r"""^[ \t]*+(?:"[ \t]*+)?(?:--[A-Za-z][\w-]*(?=[\s=\\]|$)|[\w.]{1,60} ?= ?(?:True|False|None|\d|['"\[]|\\"))""",
     re.MULTILINE,
 )
 """A line of options, or of a program that sets something."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 
 import pytest
 
 from ironlaw import model
 from ironlaw.core.errors import EngineError
 from ironlaw.files import Facts, parts, read
+from ironlaw.files.pastes import Piece
 from ironlaw.files.words import words_of
 from tests.engine.files.texts import AXOLOTL_QLORA, LOGS, SMI
 
@@ -214,3 +217,32 @@ def test_a_name_that_nobody_knows_is_refused_in_a_line(text: str, why: str) -> N
 )
 def test_of_a_model_with_versions_the_one_that_is_named_is_read(name: str, model: str) -> None:
     assert read(f"base_model: {name}\nmicro_batch_size: 1\n").facts.model == model
+
+
+@pytest.mark.parametrize(
+    "line", [" " * 45_000, "cd " + " " * 40_000 + ":", " " * 20_000 + '"' + " " * 20_000 + "x", "A=" + "b" * 40_000]
+)
+def test_lines_of_blanks_are_read_in_time_that_grows_with_them(line: str) -> None:
+    """600 blanks behind `cd` took half a second, 1,200 seven times as long."""
+    began = time.process_time()
+    text = f"base_model: Qwen/Qwen2.5-7B\nadapter: lora\nsequence_len: 9\n\n{line}\n\n{line[:20_000]}x\n"
+    with suppress(EngineError):
+        parts(text)
+    assert time.process_time() - began < 5
+
+
+def test_what_a_shell_does_before_a_training_says_nothing() -> None:
+    lines = [
+        "  $ cd  /x  ",
+        "export A=b",
+        ". ./env",
+        "A=b",
+        "# c",
+        "```sh",
+        "---",
+        "pip install x",
+        "Mon Nov 30 22:13:42 2026",
+    ]
+    assert [line for line in lines if Piece(1, line, known=False).says] == []
+    assert Piece(1, "  cd /x: y", known=False).says
+    assert Piece(1, "export NPROC_PER_NODE=8", known=False).says
