@@ -32,15 +32,18 @@ def generation(document: Document, stage: object) -> Found:
 def generation_by_default(document: Document, stage: object) -> Found:
     """Facts of GRPO with vLLM where nobody says where it runs: on the training's cards, as in TRL since 2026."""
     said = _of_trl(document)
-    vllm = values.switch("use_vllm", said.get("use_vllm")) and said.get("vllm_mode") is None
-    return _beside(said) if stage == "grpo" and vllm and not may_be_elsewhere(document) else {}
+    return _beside(said) if stage == "grpo" and _is_placeless(said) and not may_be_elsewhere(document) else {}
 
 
 def may_be_elsewhere(document: Document) -> bool:
     """Whether nobody says where vLLM runs, but at what address."""
     said = _of_trl(document)
-    vllm = values.switch("use_vllm", said.get("use_vllm")) and said.get("vllm_mode") is None
-    return bool(vllm) and any(str(key).startswith("vllm_server") and said[key] for key in said)
+    return _is_placeless(said) and any(str(key).startswith("vllm_server") and said[key] for key in said)
+
+
+def _is_placeless(said: Document) -> bool:
+    """Whether vLLM generates and nobody says where."""
+    return bool(values.switch("use_vllm", said.get("use_vllm"))) and said.get("vllm_mode") is None
 
 
 def _of_trl(document: Document) -> Document:
