@@ -13,7 +13,7 @@ from explorable.book import Book
 from explorable.built_from import Pages, Sources
 from explorable.figures.contents import Chapter
 from explorable.figures.part import FiguresPart
-from explorable.finish import budgets, finish, publish
+from explorable.finish import budgets, finish, publish, releases
 from explorable.live.build.library_imports import unreadable
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
@@ -41,6 +41,7 @@ class Builds:
     begun: float = 0.0
     decoded: intake.Decoded = field(default_factory=intake.Decoded)
     pages: Pages = field(default_factory=Pages)
+    release: tuple[str, ...] = ()
 
 
 class Build:
@@ -216,9 +217,19 @@ class Build:
         for made, facts in pages.items():
             if facts.source in weighed and (site / made).is_file():
                 budgets.weigh_page(facts.source, (site / made).read_text(encoding="utf-8"))
+        if self.site.serving:
+            kept = [site / made for made, facts in pages.items() if facts.source not in self._entered]
+            self._builds.release = releases.carry(kept, self._builds.release, self._named())
         finish(site, self.book, manifest, serving=self.site.serving)
         self._builds.pages.built()
         self._builds.again = True
+
+    def _named(self) -> tuple[str, ...]:
+        """How every page names the programs that it loads."""
+        live = self.parts.get("live")
+        if not isinstance(live, LivePart):
+            return ()
+        return live.release.facts.build, Path(live.release.entry).name, Path(live.release.style).name
 
     def date(self, config: Path, watched: Sequence[str], themes: Sequence[str], made: Mapping[str, Path]) -> None:
         """Date the HTML that was `made` of pages, for a server that builds a page again where its file is newer."""

@@ -1,12 +1,14 @@
 """What each page is built from, as a hash: after an edit a server builds those pages whose hash is another.
 
-A page shows more than its own text: what the library computes, acts, figures, and the numbers of figures elsewhere. A
-server (`mkdocs serve --dirty`) builds a page again when its own file is newer than its HTML, so the HTML is dated.
+A page shows more than its own text: what the library computes, acts, figures, and the numbers of figures elsewhere. One
+of text alone shows none of it, and one that lists a library's modules shows what these say of themselves. A server
+(`mkdocs serve --dirty`) builds a page again when its own file is newer than its HTML, so the HTML is dated.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from explorable.figures.options import FiguresOptions
 from explorable.live.build.rooms import Written, shared_files
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import digest, files_in, fingerprint
-from explorable.shared.scan import scan
+from explorable.shared.scan import Scan, scan
 
 DATA = (".bib", ".json", ".toml", ".yml")
 """Data files in the docs folder, from which any page may show something."""
@@ -24,9 +26,12 @@ TEMPLATES = (".html", ".svg")
 
 OLDER, NEWER = 0, 2**31
 """Seconds since 1970, before and after every edit: one that is made during a build waits for the next."""
-CLASS = "<live-class"
+ELEMENT = "<live-"
+CLASS = f"{ELEMENT}class"
 """How a page begins to show what acts ask."""
 
+_MODULE = re.compile(r"^ *(?:#{1,6} *)?::: ?(\S+)", re.MULTILINE)
+"""How a page shows what a module says of itself, as the plugin `mkdocstrings` reads it."""
 _CLAIMS = ("claim", "checked")
 """Roles by which a page speaks of claims, whose list leads back to it."""
 
@@ -49,7 +54,8 @@ class Sources:
 
     def hashes(self, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """For each page, given by its source and its text, a hash of all that it is built from."""
-        shared = self._shared(texts)
+        shared, watched = self._shared(texts), self._watched()
+        computed = _sum(watched)
         for page, text in texts.items():
             shown = scan(text)
             parts = [self.configuration.parent / included.file for included in shown.included]
@@ -64,20 +70,53 @@ class Sources:
                 parts += [figures.parent / "story.py"] if any(block.name == "strip" for block in shown.blocks) else []
             files = [name for fence in shown.fences for name in fence.options.get("files", "").split()]
             parts += [self.docs / Path(page).parent / name for name in files]
-            yield page, digest(shared, text, fingerprint(parts))
+            if computes(page, shown):
+                yield page, digest(shared, computed, text, fingerprint(parts))
+            else:
+                described = {self._described(module) for module in _MODULE.findall(shown.text)}
+                folders = sorted(folder for folder in described if folder)
+                yield page, digest(shared, computed * (None in described), text, fingerprint([*parts, *folders]))
 
     def _shared(self, texts: Mapping[str, str]) -> str:
         """A hash of what every page may show something of."""
-        found = [file for path in self.watched if path != self.docs for file in files_in(path)]
-        # Only templates of the theme matter: styles, fonts and scripts are copied beside the pages and are no part of
-        # them.
-        watched = [file for file in found if not any(file.is_relative_to(folder) for folder in self.themes)]
         data = [path for path in sorted(self.docs.rglob("*")) if path.suffix in DATA]
         theme = [file for folder in self.themes for file in files_in(folder) if file.suffix in TEMPLATES]
         structure = [f"{page}: {item}" for page, text in texts.items() for item in _structure(text)]
         terms = texts.get(self.figures.glossary, "") if self.figures else ""
-        sources = [self.configuration, *watched, *data, *theme]
-        return digest(fingerprint(sources), *map(str, sources), *structure, terms)
+        return digest(_sum([self.configuration, *data, *theme]), *structure, terms)
+
+    def _watched(self) -> list[Path]:
+        """What is watched besides the pages and the theme: every page that computes may show something of it.
+
+        Only templates of the theme matter: styles, fonts and scripts are copied beside the pages and are no part of
+        them.
+        """
+        found = [file for path in self.watched if path != self.docs for file in files_in(path)]
+        return [file for file in found if not any(file.is_relative_to(folder) for folder in self.themes)]
+
+    def _described(self, module: str) -> Path | None:
+        """The folder in which a watched module stands, with what it may take over; None for any other module."""
+        top, *below = module.split(".")
+        home = next((path for path in self.watched if path.name == top and path.is_dir()), None)
+        if home is None:
+            return None
+        stands = home.joinpath(*below)
+        return stands if stands.is_dir() else stands.parent if stands.with_suffix(".py").is_file() else home
+
+
+def computes(page: str, shown: Scan) -> bool:
+    """Whether a page shows more than text: a block, a role, a live fence, an element of ours, or what it includes.
+
+    A page that a part makes of another file shows what that file gave.
+    """
+    live = any(fence.language == "live" for fence in shown.fences)
+    given = shown.blocks or shown.roles or shown.included or live or ELEMENT in shown.text
+    return bool(given) or not page.endswith(".md")
+
+
+def _sum(files: Sequence[Path]) -> str:
+    """A hash of files, and of where they stand."""
+    return digest(fingerprint(files), *map(str, files))
 
 
 class Pages:

@@ -72,9 +72,10 @@ class Site:
     again: bool = False
     since: float = 0.0
 
-    def edited(self, folder: Path) -> bool:
-        """Whether a file of a folder is newer than the last build: a child process will be needed for it."""
-        return self.again and any(file.stat().st_mtime > self.since for file in files_in(folder))
+    def edited(self, *folders: Path | None) -> bool:
+        """Whether a file of some folders is newer than the last build: a child process will be needed for it."""
+        found = (file for folder in folders if folder for file in files_in(folder))
+        return self.again and any(file.stat().st_mtime > self.since for file in found)
 
 
 @dataclass(frozen=True)

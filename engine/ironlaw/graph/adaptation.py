@@ -165,11 +165,16 @@ def _is_router(p: Parameter) -> bool:
     return p.name == "blocks.*.mlp.router.weight"
 
 
+_WILDCARDS = frozenset("*?[")
+
+
 def matches(name: str, pattern: str) -> bool:
     """Whether a pattern, in which `*` stands for any text, is some neighboring parts of a dotted name.
 
     `q_proj` and `attn` match `blocks.0.attn.q_proj`, `blocks.0` everything in the first block.
     """
+    if not _WILDCARDS.intersection(pattern):
+        return f".{pattern}." in f".{name}."
     from fnmatch import fnmatchcase  # only where patterns are, so that all else starts sooner
 
     names = (name, *(name[i + 1 :] for i, letter in enumerate(name) if letter == "."))

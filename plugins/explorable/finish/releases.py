@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from explorable.figures.options import MOVING
@@ -25,3 +26,24 @@ def write(site: Path, release: ReleaseFacts) -> None:
         "files": files,
     }
     (site / RELEASE).write_text(json_text(contents), encoding="utf-8")
+
+
+def carry(pages: Iterable[Path], before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """Let pages that a server did not build again name the release that it serves now.
+
+    Args:
+        pages: their HTML.
+        before: how they name the release: its build, and the files that pages load.
+        now: the same of the release that is served now.
+
+    Returns:
+        `now`, which is `before` of the next build.
+    """
+    named = [(old, new) for old, new in zip(before, now, strict=False) if old != new]
+    for page in pages if named else ():
+        if page.is_file():
+            text = page.read_text(encoding="utf-8")
+            for old, new in named:
+                text = text.replace(old, new)
+            page.write_text(text, encoding="utf-8")
+    return now

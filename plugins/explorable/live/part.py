@@ -44,7 +44,7 @@ class LivePart(Part):
     def begin(self, site: Site) -> Offer:
         """Begin a build: gather the programs, and prepare to run what pages say."""
         self._runner = None
-        root, self._docs, self._again = site.root, site.docs, site.again
+        root, self._docs = site.root, site.docs
         cache_dir, acts = root / self.options.cache_dir, site.docs / self.options.acts_dir
         records = root / self.options.records
         given = self._packages(root)
@@ -58,6 +58,8 @@ class LivePart(Part):
             locate.source_path(acts, root),
             Evidence(records, root),
         )
+        # A server makes few pages again, and asks for their acts alone.
+        self._ahead = not site.again or site.edited(current().library, LIVE)
         if site.edited(acts):
             self._runner.start()
         self._located, self._imports = site.located, LibraryImports(root, self._importable)
@@ -88,8 +90,7 @@ class LivePart(Part):
                 shown.setdefault(written.name, []).append(page)
                 self._shown.setdefault(written.name, written)
         self._homes = {name: self._home(places) for name, places in shown.items()}
-        # A server makes few pages again, and asks for their acts alone.
-        if self._runner is not None and not self._again:
+        if self._runner is not None and self._ahead:
             self._runner.begin(one for one in self._shown.values() if _NAME.fullmatch(one.name))
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         acts: dict[str, list[str]] = {}

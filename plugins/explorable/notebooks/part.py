@@ -65,6 +65,9 @@ class NotebooksPart(Part):
         self._site, self._kept = site, site.root / CACHE
         inputs = [*(site.root / name for name in self.options.inputs), *filter(None, [current().library])]
         self._executions = Executions(self._kept, inputs, self.options.time_limit_s)
+        # A server makes few of them again, each when it is asked for.
+        if self._folder and (not site.again or site.edited(*inputs)):
+            self._executions.begin(sorted((site.docs / self._folder).glob("**/*.py")))
         self._wheel = wheel = current().wheel
         self._install = f"pip install {urljoin(site.address, f'{self._folder}/{wheel.file}')}" if wheel else ""
         return Offer(styles=[STYLESHEET], watched=inputs)
@@ -74,13 +77,10 @@ class NotebooksPart(Part):
         return source.startswith(f"{self._folder}/") and source.endswith(".py")
 
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
-        """The style sheet, each notebook for download, and the wheel that runs it; begin to execute them."""
+        """The style sheet, each notebook for download, and the wheel that runs it."""
         assert self._executions is not None
         notebooks = [page for page in pages if self.makes(page.source)]
         self._addresses = {page.source: page.url for page in pages}
-        # A server makes few of them again, each when it is asked for.
-        if not self._site.again:
-            self._executions.begin(page.path for page in notebooks if page.path)
         found = [Asset(STYLESHEET, Path(__file__).with_name("notebooks.css"))]
         if notebooks and self._wheel:
             content = self._wheel.build(self._site.root, self._kept / "wheels")

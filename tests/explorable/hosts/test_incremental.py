@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -50,7 +51,13 @@ PAGES = {
     "chapter/three.md": "# Three\n\n> /// instrument | dot\n> ///\n",
     "chapter/four.md": "# Four\n\n/// figure | line\nA line.\n///\n",
     "chapter/glossary.md": "# Glossary\n\nMFU\n:   A share.\n",
+    "reference/rules.md": "# Rules\n\n::: watched.rules\n",
+    "reference/room.md": "# Room\n\n::: watched.room.words\n",
+    "reference/other.md": "# Other\n\n::: elsewhere.words\n",
 }
+WATCHED = {"../watched/rules.py": "", "../watched/room/words.py": "", "../watched/room/more.py": ""}
+COMPUTED = {"lab/act", "lab/class", "chapter/one", "chapter/two", "chapter/three", "chapter/four", "reference/other"}
+"""Pages that show what is computed, or that may do so."""
 SEEN = "<!-- there before the edit -->"
 
 
@@ -100,10 +107,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     (folder / "mkdocs.yml").write_text(CONFIG)
     (folder / "theme").mkdir()
-    (folder / "theme/main.html").write_text("{{ page.title }} {{ page.content }}")
+    (folder / "theme/main.html").write_text("{{ page.title }} {{ page.content }} {{ config.extra_javascript }}")
     drawn = {"bar": FIGURE, "line": FIGURE, "dot": MOVING}
     figures = {f"chapter/figures/{name}.py": text for name, text in drawn.items()}
-    yield Server(folder, {**PAGES, **figures, "acts/tiny_act/act.py": ACT, "../watched/rules.py": ""})
+    yield Server(folder, {**PAGES, **figures, **WATCHED, "acts/tiny_act/act.py": ACT})
     # The hooks keep their state in this process; this makes the next build a complete one again.
     load_config(str(folder / "mkdocs.yml")).plugins.on_startup(command="build", dirty=False)
 
@@ -128,7 +135,16 @@ def test_prose_rebuilds_its_page(server: Server) -> None:
         pytest.param(
             lambda site: site.append("chapter/figures/dot.py", "# Edited.\n"), {"chapter/three"}, id="instrument"
         ),
-        pytest.param(lambda site: site.append("../watched/rules.py", "# Edited.\n"), ALL, id="watched"),
+        pytest.param(
+            lambda site: site.append("../watched/rules.py", "# Edited.\n"),
+            COMPUTED | {"reference/rules"},
+            id="module at the top",
+        ),
+        pytest.param(
+            lambda site: site.append("../watched/room/more.py", "# Edited.\n"),
+            COMPUTED | {"reference/rules", "reference/room"},
+            id="module beside the one that a page describes",
+        ),
         pytest.param(
             lambda site: site.append("chapter/two.md", "\n/// table | more\nMore.\n\n| a |\n|---|\n| b |\n///\n"),
             ALL,
@@ -163,3 +179,19 @@ def test_what_a_failed_build_did_not_write_is_written_by_the_next(
         with pytest.raises(ZeroDivisionError):
             server.rebuilt()
     assert server.rebuilt() == {"."}
+
+
+def test_a_page_that_is_not_rebuilt_names_the_release_that_is_served_now(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.rebuilt()
+    before = {page: (server.folder / "site" / page / "index.html").read_text() for page in server.pages()}
+    monkeypatch.setattr("explorable.live.build.assets.PATIENCE_S", 21)
+    assert server.rebuilt() == set()
+    entry = re.compile(r"live-[0-9a-f]{12}\.js")
+    (old,) = {name for text in before.values() for name in entry.findall(text)}
+    for page in before:
+        now = set(entry.findall((server.folder / "site" / page / "index.html").read_text()))
+        assert len(now) == 1
+        assert now != {old}
+        assert (server.folder / "site/assets/live" / now.pop()).is_file()
