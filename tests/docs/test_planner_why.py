@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import setup_of
+from docs.acts.plan.choices import is_measured, setup_of
 from docs.acts.plan.take import read
 from docs.acts.plan.tips import UNPREPARED, suggest
 from explorable.live import State, View
@@ -47,6 +47,28 @@ def test_why_qlora_keeps_more_activations_than_lora_is_said_with_what_it_takes(
     assert float(found[2]) < float(found[1])
     assert ("layers of 4 bits" in why(view)) == inside
     assert "kept for the backward pass, and" not in why(ACT.compute(short))
+
+
+def test_a_slow_step_beside_a_failure_is_explained_though_samples_may_be_longer() -> None:
+    log = """ 32%|###      | 281/873 [25:36<52:46,  5.35s/it]
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.11 GiB of \
+which 1.09 GiB is free. Process 123 has 78.01 GiB memory in use. Of the allocated memory 70.00 GiB is allocated by \
+PyTorch, and 5.00 GiB is reserved by PyTorch but unallocated.
+"""
+    before = at(model="Qwen/Qwen2.5-7B", gpus=8, zero=3)
+    heard = read([log], before)
+    view = ACT.compute(State("run", {**before.controls, **heard.controls}))
+    assert "more than expected" in view.tables["measured"].caption
+
+
+def test_memory_of_an_evaluation_beyond_every_card_is_counted() -> None:
+    view = ACT.compute(at(model="Qwen/Qwen2.5-7B", sequence=131072, more=json.dumps({"eval_batch": 10**9})))
+    assert view.failure
+
+
+def test_a_step_of_no_time_in_a_link_is_refused() -> None:
+    with pytest.raises(ValueError, match="what the link says was measured"):
+        is_measured(json.dumps({"step_s": 5e-324}))
 
 
 def _measured(times: float, **controls: Any) -> tuple[float, str]:

@@ -24,7 +24,7 @@ from ironlaw import (
 from ironlaw.config.layout import expert_shard
 from ironlaw.files import Facts, switches
 from ironlaw.files.documents import is_too_deep
-from ironlaw.files.facts import Format
+from ironlaw.files.facts import SMALLEST, Format
 from ironlaw.files.together import Joined
 from ironlaw.files.trainers import KINDS
 from ironlaw.files.words import DECIDED, DIVIDED
@@ -153,7 +153,8 @@ def is_measured(text: str) -> None:
     found = _object(text)
     bits = [found.get(name, 0) for name in (KNOWN, UNCOUNTED)]
     named = found.keys() <= MEASURED | {READ_AT, KNOWN, UNCOUNTED} and all(type(one) is int for one in bits)
-    if not named or not all(type(value) in (int, float) and 0 <= value < 1e28 for value in found.values()):
+    numbers = all(type(one) in (int, float) and (not one or SMALLEST <= one < 1e28) for one in found.values())
+    if not named or not numbers:
         raise ValueError("what the link says was measured is not a list of numbers")
 
 

@@ -21,7 +21,7 @@ _PLACES = {
     "execution": ("framework", "execution"),
     "keep_logits": ("loss", "kept"), "offload": ("update", "offload"), "offload_sizes": ("update", "buffers"),
     "optimizer_in_backward": ("update", "in_backward"), "overlap": ("layout", "overlap"),
-    "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"),
+    "pp": ("layout", "pipeline"), "rms_norm": ("framework", "rms_norm"), "sequence": ("data", "sequence"),
     "sequence_parallel": ("layout", "sequence_parallel"), "tp": ("layout", "tensor"), "update": ("update", "kind"),
     "zero": ("layout", "zero"),
 }  # fmt: skip

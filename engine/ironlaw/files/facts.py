@@ -27,6 +27,8 @@ FORMATS: Mapping[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32
 AUTO = ("auto", "auto-fp32")
 """Formats that are the card's."""
 Attention = Literal["eager", "sdpa", "flash"]
+SMALLEST = 1e-9
+"""Nothing that runs measure is smaller and more than zero, in seconds, tokens a second or GiB."""
 FAR = 0.03
 """A share of memory by which two cards differ."""
 OVERRIDDEN = "It names a file with the script's settings: add that file too."

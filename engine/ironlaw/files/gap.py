@@ -305,7 +305,7 @@ def _tried(
     c: Setup, figures: tuple[Placed, ...], now: Expected, words: Mapping[str, Any], title: str, *, of_all: bool
 ) -> Difference | None:
     """What a switch explains, `of_all` of a gap or alone; None where it leads away, or contradicts another figure."""
-    after = c.at(c.batch, words["sequence"]) if "sequence" in words else changed(c, words)
+    after = changed(c, words)
     if not allowed(after):
         return None
     then = _expected(after)

@@ -15,7 +15,7 @@ from typing import Any
 from ironlaw.core.errors import LARGEST, EngineError
 from ironlaw.core.units import GIB
 from ironlaw.files import nano_gpt, values
-from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.files.facts import SMALLEST, Facts, Observed, Reading
 from ironlaw.files.switches import BUDGET, FLOAT_8, SCHEDULE, SELECTIVE, with_switches
 from ironlaw.hardware.accelerators import by_driver
 
@@ -339,7 +339,7 @@ def _checked(measured: Observed) -> Observed:
         ("allocated memory in GiB", measured.allocated and measured.allocated / GIB),
         ("reserved memory in GiB", measured.reserved and measured.reserved / GIB),
     ):
-        if value is not None and not 0 < value <= LARGEST:
-            allowed = f"more than 0 and at most {LARGEST:,}"
+        if value is not None and not SMALLEST <= value <= LARGEST:
+            allowed = f"at least {SMALLEST:g} and at most {LARGEST:,}"
             raise EngineError(what, value, allowed, because=f"as the log of {measured.program} has it")
     return measured

@@ -24,8 +24,9 @@ OWN_SEGMENT: Bytes = 10 * 2**20
 SEGMENT_ROUNDING: Bytes = 2 * 2**20
 
 
-_ADDRESSES = 2**64
-"""More than there are addresses: a free block stands in its pool as its size times this plus its address."""
+_ADDRESSES = 2**96
+"""More than there are addresses, also of what no card holds: a free block stands in its pool as its size times this
+plus its address."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +61,8 @@ class CachingAllocator:
 
     def allocate(self, size: Bytes) -> Block:
         """Hand out a block."""
-        size = max(ROUNDING, -(-size // ROUNDING) * ROUNDING)
+        # A whole number: addresses beyond 2**53 are no exact floats, and blocks are found by them.
+        size = max(ROUNDING, int(-(-size // ROUNDING)) * ROUNDING)
         small = size <= SMALL
         pool = self._small if small else self._large
         place = bisect_left(pool, size * _ADDRESSES)

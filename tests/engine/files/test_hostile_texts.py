@@ -122,6 +122,7 @@ def test_brackets_count_where_they_open_lists_and_objects(text: str, deep: bool)
             "time of a step in seconds 0.0 is not allowed, as the log of Megatron-LM",
         ),
         ("elapsed time per iteration (ms): 1e15", "time of a step in seconds 1000000000000.0 is not allowed"),
+        ("elapsed time per iteration (ms): 1e-90", "time of a step in seconds 1e-93 is not allowed"),
         ("step: 1 memory: 1e99GiB(1%) tps: 1 mfu: 0.00%", "reserved memory in GiB 1e+99 is not allowed"),
     ],
 )
@@ -129,7 +130,7 @@ def test_a_figure_that_nothing_takes_is_refused_with_what_is_allowed(text: str, 
     with pytest.raises(EngineError) as refused:
         read(text)
     assert str(refused.value).startswith(said)
-    assert str(refused.value).endswith("it must be more than 0 and at most 1,000,000,000")
+    assert str(refused.value).endswith("it must be at least 1e-09 and at most 1,000,000,000")
 
 
 @pytest.mark.parametrize(
