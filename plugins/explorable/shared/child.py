@@ -26,6 +26,8 @@ from explorable.shared.serving import WHERE
 
 _START_LIMIT_S = 120.0
 """The most seconds that a process may take to start. They do not count as time of its first request."""
+_END = 2**16
+"""Bytes at the end of a process's error output that are read."""
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
@@ -68,7 +70,7 @@ class Child:
         self._bytecode = bytecode
         self._process: Running | None = None
         self._ready = False
-        self._errors: IO[str] | None = None
+        self._errors: IO[bytes] | None = None
         # The thread that asks and the one that ends the build may both find that the process has to go.
         self._closing = threading.Lock()
         self.imported = Imported()
@@ -121,7 +123,7 @@ class Child:
     def _running(self) -> Running:
         if self._process is None:
             self._ready = False
-            self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115
             self._process = Running(self._command, self._errors, {**os.environ, **self._environment()})
         return self._process
 
@@ -145,8 +147,7 @@ class Child:
         found: list[tuple[str, int]] = []
         for _ in range(20):
             time.sleep(0.05)
-            self._errors.seek(0)
-            found = [(match[1], int(match[2])) for match in _FRAME.finditer(self._errors.read())]
+            found = [(match[1], int(match[2])) for match in _FRAME.finditer(_end(self._errors))]
             if found:
                 break
         return found
@@ -156,8 +157,14 @@ class Child:
         with self._closing:
             if self._process is not running or self._errors is None:
                 return "the Python process was ended"
-            self._errors.seek(0)
-            lines = self._errors.read().strip().splitlines()
+            lines = _end(self._errors).strip().splitlines()
         self.close()
         said = f": {lines[-1]}" if lines else ""
         return f"the Python process ended with status {status}{said}"
+
+
+def _end(errors: IO[bytes]) -> str:
+    """The last lines of an error output, which can be long."""
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - _END))
+    return errors.read(_END).decode(errors="replace")

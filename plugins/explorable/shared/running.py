@@ -49,7 +49,7 @@ class Running:
     def __init__(
         self,
         command: Sequence[str],
-        errors: IO[str] | int,
+        errors: IO[bytes] | int,
         environment: Mapping[str, str] | None = None,
         mark: str = "",
     ) -> None:

@@ -12,10 +12,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from explorable.shared.imports import IMPORTS
 
+MOST_WRITTEN = 2**28
+"""Bytes that a child process may write into one file, of which its error output is one."""
+ORPHANED_S = 5
+"""Seconds of a processor after which a child process looks whether its build is still there."""
 WHERE = getattr(signal, "SIGUSR1", None)
 """The signal at which a serving process writes down the line it is at; None on systems without such signals."""
 
@@ -29,9 +34,33 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+    _bound()
     if WHERE is not None:
         faulthandler.register(WHERE, file=2, all_threads=False)
     print("ready", file=responses)
     for line in requests:
         answer = respond(json.loads(line))
         print(json.dumps({"answer": answer, "imports": IMPORTS.news()}), file=responses)
+
+
+def _bound() -> None:
+    """Let no author's program fill the disk, or go on for ever behind a build that was killed.
+
+    Where the system has such limits. A write beyond `MOST_WRITTEN` raises an `OSError`.
+    """
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        highest = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        most = MOST_WRITTEN if highest == resource.RLIM_INFINITY else min(MOST_WRITTEN, highest)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    if hasattr(signal, "setitimer"):
+        build = os.getppid()
+
+        def look(*_: object) -> None:
+            if os.getppid() != build:
+                os._exit(1)
+
+        # It counts seconds of this process alone: one that waits is not woken.
+        signal.signal(signal.SIGVTALRM, look)
+        signal.setitimer(signal.ITIMER_VIRTUAL, ORPHANED_S, ORPHANED_S)

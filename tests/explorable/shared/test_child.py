@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -77,6 +79,32 @@ def test_a_death_is_reported_in_one_line(child: Child) -> None:
 
 def test_output_of_grandchildren_does_not_break_the_conversation(child: Child) -> None:
     assert run(child, "import os; os.system('echo no answer'); 5")["result"] == "5"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of a process are POSIX's")
+@pytest.mark.parametrize("descriptor", [1, 2])
+def test_a_program_that_writes_without_end_fills_no_disk_and_no_memory(child: Child, descriptor: int) -> None:
+    flood = f"import os\nwhile True:\n    os.write({descriptor}, b'x' * 2**20)"
+    assert "File too large" in run(child, flood)["error"]["text"]
+    with pytest.raises(ChildError, match="status 3: x") as raised:
+        run(child, "import os; os._exit(3)")
+    assert len(str(raised.value)) < 2 * 2**16
+
+
+@pytest.mark.skipif(os.name != "posix", reason="timers of a process are POSIX's")
+def test_a_program_ends_soon_after_a_build_that_was_killed(tmp_path: Path) -> None:
+    """An endless snippet went on for ever behind a build that could not end it."""
+    source = f"open({str(tmp_path / 'pid')!r}, 'w').write(f'{{__import__(\"os\").getpid()}}\\n')\nwhile True: pass"
+    message = {"call": "run_snippet", "arguments": {"page": "page", "name": "test", "source": source}}
+    build = (
+        "from explorable.shared.child import Child\n"
+        f"Child('explorable.live.build.child', 600.0, None, [{str(tmp_path / 'empty')!r}]).request({message!r})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", build]) as killed:
+        assert within(120, lambda: (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text().endswith("\n"))
+        killed.kill()
+    pid = int((tmp_path / "pid").read_text())
+    assert within(120, lambda: not alive(pid))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="groups of processes are POSIX's")
