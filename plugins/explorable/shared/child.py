@@ -104,9 +104,13 @@ class Child:
             answer = None  # It has ended, or `close` of another thread has closed the stream.
         if answer is None:
             raise ChildError(self._last_words(running))
-        told = json.loads(answer)
-        self.imported |= told["imports"]
-        return told["answer"]
+        try:
+            told = json.loads(answer)
+            self.imported |= told["imports"]
+            return told["answer"]
+        except (ValueError, TypeError, KeyError):
+            self.close()
+            raise ChildError("the Python process answered what nobody can read") from None
 
     def close(self) -> None:
         """End the process. A later request starts a new one; one that waits in another thread is told of the end."""

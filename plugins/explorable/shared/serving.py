@@ -7,12 +7,12 @@ what was imported since the last.
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from json import dumps, loads  # by their own names: an author's code may put others in their place
 from typing import Any
 
 from explorable.shared.imports import IMPORTS
@@ -37,10 +37,13 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     _bound()
     if WHERE is not None:
         faulthandler.register(WHERE, file=2, all_threads=False)
+    if hasattr(os, "register_at_fork"):
+        # A process that an author's code forks, and that outlives this one, would hold the conversation open.
+        os.register_at_fork(after_in_child=lambda: (requests.close(), responses.close()))
     print("ready", file=responses)
     for line in requests:
-        answer = respond(json.loads(line))
-        print(json.dumps({"answer": answer, "imports": IMPORTS.news()}), file=responses)
+        answer = respond(loads(line))
+        print(dumps({"answer": answer, "imports": IMPORTS.news()}), file=responses)
 
 
 def _bound() -> None:

@@ -85,6 +85,14 @@ export function offlineTests({ widely, full }) {
     const said = (/** @type {RegExp} */ words) => waitForText(browser, words);
     await browser.open(server.base);
     await browser.click(button("Keep this book"));
+    server.fault({ path: /sw\.js$/, delayMs: 15_000 });
+    await browser.click(button("Keep it"));
+    await said(/^The book arrives: 0 %/);
+    await browser.click(button("Stop"));
+    await said(/^Keep this book$/);
+    server.heal();
+    await browser.open(server.base);
+    await browser.click(button("Keep this book"));
     server.fault({ path: /\.wasm$/, half: "stall" });
     await browser.click(button("Keep it"));
     await said(/^The book arrives: [1-9]\d* %/);
@@ -100,6 +108,19 @@ export function offlineTests({ widely, full }) {
     await browser.click(button("Go on"));
     await kept(browser);
     assert.deepEqual(server.log().filter(({ path }) => there.has(path)), [], "what was there is asked for again");
+
+    // Another book of the same origin takes the service worker away: the page brings it back, or says what is missing.
+    const withdrawn = async () => {
+      for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
+    };
+    await browser.eval(withdrawn);
+    server.fault({ path: /sw\.js$/, status: 404 });
+    await browser.reload();
+    await said(/^The book is in this browser, but it cannot be opened without a network: /);
+    server.heal();
+    await browser.reload();
+    await kept(browser);
+    assert.equal(await browser.eval(async () => (await navigator.serviceWorker.getRegistrations()).length), 1);
 
     // What was cut on the disk comes from the network, and the page says that it is missing.
     await browser.eval(async () => {

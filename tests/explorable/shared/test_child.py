@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -114,6 +115,46 @@ def test_what_a_program_has_started_ends_with_it(child: Child, tmp_path: Path) -
     os.kill(pid, 0)
     child.close()
     assert within(10, lambda: not alive(pid))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes are POSIX's")
+def test_an_end_waits_for_no_process_that_left_the_group(child: Child) -> None:
+    """A build lasted as long as a fork with a session of its own."""
+    source = "import os, time\nchild = os.fork()\nif not child:\n    os.setsid()\n    time.sleep(600)\nchild"
+    pid = int(run(child, source)["result"])
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(child.close)
+        try:
+            assert within(60, ended.done)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
+
+WRITES = """
+import os
+for descriptor in range(3, 20):
+    try:
+        os.write(descriptor, b"5\\n")
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import json\njson.dumps = lambda *_, **__: 'no JSON'", "status 1: json.decoder.JSONDecodeError"),
+        pytest.param(WRITES, "answered what nobody can read", id="writes an answer of its own"),
+    ],
+)
+def test_code_that_breaks_the_conversation_is_told_in_a_line(child: Child, source: str, said: str) -> None:
+    def broken() -> None:
+        run(child, source)
+        run(child, "7")
+
+    with pytest.raises(ChildError, match=said) as raised:
+        broken()
+    assert "\n" not in str(raised.value)
 
 
 def test_code_cannot_read_the_conversation(child: Child) -> None:

@@ -17,10 +17,17 @@ const MOST_MOVERS = 10_000;
 
 /** Characters without a blank between; of more, with one that a browser shapes by what stands beside it, the rest is left out. */
 const MOST_JOINED = 1000;
+/** A part of so many letters is a word, and of any script. */
+const WORD = 100;
+/** Of shaped parts that are longer, the letters in all texts of one JSON value: a browser lays out a thousand in some milliseconds. */
+const MOST_LONG_IN_VALUE = 10_000;
 const PARTS = /\s+|\S+/gu;
 /** Letters of scripts that are joined, and signs of which pictures are made: all but what is set sign by sign. */
 const SHAPED =
   /(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{P}\p{S}]|[\u2500-\u259f])\P{ASCII}|\u200d|\ufe0f|\u20e3/u;
+
+/** A stranger's words where no element can stand around them: without the marks that turn the direction of text. */
+export const undirected = (text: string): string => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
 
 /** The text, with "…" for what is too much. */
 export function bounded(text: string): string {
@@ -35,7 +42,7 @@ const PLAIN = /^[\u0000-\u007f]*$/;
 const MOST_IN_VALUE = 1000;
 
 /** The same for all texts in a JSON value. */
-export function boundedIn<T>(value: T, pieces = new Pieces(MOST_IN_VALUE)): T {
+export function boundedIn<T>(value: T, pieces = new Pieces(MOST_IN_VALUE, MOST_LONG_IN_VALUE)): T {
   if (typeof value === "string") return (PLAIN.test(value) ? value : pieces.apart(value)) as T;
   if (Array.isArray(value)) return value.map((one: unknown) => boundedIn(one, pieces)) as T;
   if (typeof value !== "object" || value === null) return value;
@@ -49,10 +56,13 @@ export class Pieces {
   /** Of the part without blanks in which the text ends, how long it is and whether it is shaped. */
   #length = 0;
   #shaped = false;
+  /** Letters in shaped parts that are no words. */
+  #long = 0;
   readonly #most: number;
+  readonly #mostLong: number;
 
-  constructor(mostMovers = MOST_MOVERS) {
-    this.#most = mostMovers;
+  constructor(mostMovers = MOST_MOVERS, mostLong = Number.POSITIVE_INFINITY) {
+    [this.#most, this.#mostLong] = [mostMovers, mostLong];
   }
 
   /** A piece that stands apart from the one before. */
@@ -81,6 +91,7 @@ export class Pieces {
       const cut = this.#shaped && before > MOST_JOINED;
       this.#length += part.length;
       this.#shaped ||= SHAPED.test(part);
+      if (this.#shaped && this.#length > WORD && (this.#long += Math.min(part.length, MOST_JOINED)) > this.#mostLong) return before ? "" : "…";
       if (!this.#shaped || this.#length <= MOST_JOINED) return part;
       // No half of a sign stays behind.
       return cut ? "" : `${part.slice(0, Math.max(MOST_JOINED - before, 0)).replace(/[\ud800-\udbff]$/, "")}…`;

@@ -1,6 +1,6 @@
 // Rows of signs that a browser adds to the one before.
 import { describe, expect, test } from "vitest";
-import { bounded, boundedIn, Pieces } from "../src/marks";
+import { bounded, boundedIn, Pieces, undirected } from "../src/marks";
 
 const longest = (text: string): number => Math.max(0, ...(text.match(/[\p{M}\p{Cf}\p{Cs}\p{Emoji_Modifier}\u0e33\u0eb3]+/gu) ?? []).map((row) => [...row].length));
 
@@ -98,4 +98,18 @@ test("all texts of a JSON value together have few signs that move others", () =>
 test("signs that move others are counted in short texts too", () => {
   const shown = boundedIn(Array.from({ length: 100 }, () => "\u0e33".repeat(50))).join("");
   expect(shown.match(/\u0e33/gu)?.length).toBe(1000);
+});
+
+test("all texts of a JSON value together have few letters in shaped parts that are no words", () => {
+  const line = "\u0633\u0644".repeat(400);
+  const words = "\u0633\u0644\u0627\u0645 ".repeat(3000);
+  const shown = boundedIn({ words, lines: Array.from({ length: 100 }, () => line), plain: "a".repeat(50_000) });
+  expect(shown.words).toBe(words);
+  expect(shown.plain.length).toBe(50_000);
+  expect(shown.lines.join("").replaceAll("…", "").length).toBe(9600);
+  expect(boundedIn(line)).toBe(line);
+});
+
+test("marks that turn the direction of text are left out where no element can stand around it", () => {
+  expect(undirected("\u202eevil\u2066 a\u200f")).toBe("evil a");
 });

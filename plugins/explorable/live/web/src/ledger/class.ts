@@ -7,6 +7,7 @@ import { all, h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Account, Entry, Memory } from "./entry";
 import { fileName, ledgerIn, textIn } from "./file";
+import { undirected } from "../marks";
 import { answerWords, figureWords, typedWords } from "./numbers";
 import { earlierWords, shareWords } from "./summary";
 import type { Value } from "./types";
@@ -151,7 +152,7 @@ class ClassPart implements Part {
       const files = this.#files.filter((one) => one.name === name).length;
       return files > 1 ? [`${name}.json is the name of ${files} files: all are counted. Remove one that a later one of the same reader replaces.`] : [];
     });
-    this.#trouble.replaceChildren(...[...refused, ...alike].map((line) => h("p", {}, seen(line))));
+    this.#trouble.replaceChildren(...[...refused, ...alike].map((line) => h("p", {}, undirected(line))));
   }
 
   #save(): void {
@@ -339,9 +340,6 @@ export function median(values: readonly number[]): number {
 /** A file's words: whatever they hold, the text around them keeps its direction. */
 const own = (text: string): HTMLElement => h("bdi", {}, text);
 
-/** A file's words where no element can stand around them: without the marks that turn the direction of text. */
-const seen = (text: string): string => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
-
 function picture(played: Played): HTMLElement {
   const { title, question, quoted, predictions, chosen, answers, unit } = played;
   const asks = quoted ? quotation(quoted) : [` ${question}`];
@@ -413,7 +411,7 @@ function table(hands: readonly Hand[], acts: readonly Played[], remove: (file: s
     return account?.prediction ? h("td", {}, gap, own(account.prediction), own(before)) : h("td", {}, "–", own(before));
   };
   const removes = ({ name, file = "" }: Hand): HTMLElement => {
-    const button = h("button", { type: "button", class: "il-button il-button--quiet il-class__remove", value: file, "aria-label": `Remove ${seen(name)}` }, "Remove");
+    const button = h("button", { type: "button", class: "il-button il-button--quiet il-class__remove", value: file, "aria-label": `Remove ${undirected(name)}` }, "Remove");
     button.addEventListener("click", () => remove(file));
     return h("td", {}, button);
   };

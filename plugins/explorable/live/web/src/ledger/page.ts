@@ -10,6 +10,7 @@ import { siteUrl } from "../site";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
 import { summaryOf, type Href } from "./summary";
+import { undirected } from "../marks";
 import { homesOfActs } from "../trail";
 
 /** So many acts of a link are named. */
@@ -146,7 +147,7 @@ class LedgerPart implements Part {
     });
     const names = namesOf(found) || "no acts";
     this.#offer.replaceChildren(
-      h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${names}. Yours is untouched.`),
+      h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${undirected(names)}. Yours is untouched.`),
       h("p", {}, close, " ", merge),
       h("p", { class: "il-help" }, "To merge takes its acts into yours. Where you played an act yourself, the newer version of the two stays."),
       h("div", { class: "il-ledger__acts" }, ...summaryOf(fileOf(found), this.#ordered(found), this.#href)),
@@ -191,13 +192,13 @@ class LedgerPart implements Part {
   }
 
   #say(text: string): void {
-    setText(this.#status, text);
+    setText(this.#status, undirected(text));
     if (text) this.#trouble.replaceChildren();
   }
 
   #fail(text: string): void {
     this.#status.replaceChildren();
-    this.#trouble.replaceChildren(text);
+    this.#trouble.replaceChildren(undirected(text));
   }
 }
 

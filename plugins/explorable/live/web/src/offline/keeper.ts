@@ -16,6 +16,15 @@ bookIs(bookId());
 const SIGN_IN = "something else came instead of its program; does this network want you to sign in?";
 const KEPT = "This book is kept in this browser.";
 
+async function register(): Promise<void> {
+  // What a browser says of another file in its place is no sentence for a reader.
+  await navigator.serviceWorker.register(`${root}sw.js`, { scope: root }).catch((error: unknown) => {
+    throw error instanceof DOMException ? new Error(SIGN_IN) : error;
+  });
+}
+
+const aborted = (signal: AbortSignal): Promise<never> => new Promise((_, refuse) => signal.addEventListener("abort", () => refuse(signal.reason), { once: true }));
+
 /** One for the document: instant navigation replaces the foot of the page while a download goes on. */
 class Keeper {
   readonly #text = h("span", { role: "status" });
@@ -50,6 +59,12 @@ class Keeper {
     const late = (): boolean => this.#busy || look !== this.#looks;
     const { whole, part } = await heldBook(root).catch(() => ({ whole: null, part: new Set<string>() }));
     if (late()) return;
+    // Another book of the same origin may have taken the service worker away, without which nothing that is kept is found.
+    if (whole && !(await navigator.serviceWorker.getRegistration(root))) {
+      const lost = await register().then(() => null, (error: unknown) => error);
+      if (late()) return;
+      if (lost) return this.#fail("The book is in this browser, but it cannot be opened without a network", lost);
+    }
     const forget: Action = ["Forget it", () => void this.#forget()];
     if (!whole && !part.size) this.#show("", ["Keep this book", () => void this.#ask()]);
     else if (whole) this.#show(KEPT, forget);
@@ -112,10 +127,7 @@ class Keeper {
     };
     try {
       moved(0);
-      // What a browser says of another file in its place is no sentence for a reader.
-      await navigator.serviceWorker.register(`${root}sw.js`, { scope: root }).catch((error: unknown) => {
-        throw error instanceof DOMException ? new Error(SIGN_IN) : error;
-      });
+      await Promise.race([register(), aborted(stop.signal)]);
       await keepBook(root, contents, moved, stop);
       settled();
       await this.#begin();
