@@ -49,6 +49,8 @@ ROOM = 1.08
 """How much larger than that letters are laid out, so that words without a digit, too, stay in what is left for them."""
 EXPONENT = 0.9
 """The least size of an exponent or index against the letters beside it. A phone would hide one as small as in print."""
+MOST_WRITTEN_OUT = 100_000
+"""Elements in all copies of parts that a drawing uses."""
 OVER = "over"
 """The mark of words that a line of the picture may cross: an id, which the picture loses when they get their rim."""
 _GROUND = f"paint-order:stroke;stroke:var(--il-ground,var(--il-bg,{_BASE['bg']}));stroke-width:3;stroke-linejoin:round"
@@ -220,10 +222,15 @@ def _refuse_active(root: Element) -> None:
 def _write_out_uses(root: Element) -> None:
     """Replace each `use` by a copy of what it uses: the theme's instant navigation fails at its address."""
     parts = {f"#{node.get('id')}": node for node in root.iter() if node.get("id")}
+    written = 0
     for use in list(root.iter(f"{_SVG}use")):
         used = use.attrib.pop(_LINK, None) or use.attrib.pop("href", "")
         if used not in parts:
             raise ValueError(f"its SVG uses {used!r}, which it does not have")
+        # Parts that use others, which use others, are written out a power of times.
+        written += sum(1 for _ in parts[used].iter())
+        if written > MOST_WRITTEN_OUT:
+            raise ValueError(f"its SVG uses parts that have more than {MOST_WRITTEN_OUT:,} elements together")
         copied = deepcopy(parts[used])
         copied.attrib.pop("id")
         use.tag = f"{_SVG}g"

@@ -102,7 +102,11 @@ def test_without_a_file_there_is_one_quiet_line(site: Site) -> None:
         ({"contributor": {"name": "Ada\u202e", "link": "https://example.org/a"}}, 36, "characters that nobody sees"),
         ({"contributor": {"name": "Ada", "link": "https://nvidia.com@example.org/"}}, 37, "is the address of no page"),
         ({"contributor": {"name": "Ada", "link": "https://?"}}, 37, "is the address of no page"),
+        ({"contributor": {"name": "Ada\u3164", "link": "https://example.org/a"}}, 36, "characters that nobody sees"),
+        ({"contributor": {"name": "Ada", "link": "https://a..b/"}}, 37, "is the address of no page"),
+        ({"contributor": {"name": "Ada", "link": "https://example.org:x/"}}, 37, "is the address of no page"),
         ({"measured": "2026-02-30T12:00:00Z"}, 5, "there is no 2026-02-30T12:00:00Z"),
+        ({"measured": "0001-02-03T12:00:00Z"}, 5, "no file is of the year 1. 2020 to 2099"),
     ],
 )
 def test_a_file_that_does_not_hold_fails_with_file_and_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,13 @@ LONGEST_TOLD = 300
 """Characters of one."""
 CLOCK = 1.2
 """How far a card may pass a figure of its data sheet, whose clock is not the highest."""
+YEARS = range(2020, 2100)
+"""In which a file can have been made."""
+_HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+")
+# Joiners, fillers, selectors of variants and the empty pattern of Braille: Python counts them as printable.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,8 @@ def _is_page(link: str) -> bool:
     """Whether a link leads to a host by name, and says nothing in front of it that looks like another."""
     try:
         parts = urlsplit(link)
-        return bool(parts.hostname) and "." in str(parts.hostname) and "@" not in parts.netloc
+        _ = parts.port  # raises where it is no number
+        return bool(_HOST.fullmatch(parts.hostname or "")) and "@" not in parts.netloc
     except ValueError:
         return False
 
@@ -158,13 +167,15 @@ def _is_page(link: str) -> bool:
 def _ill_worded(document: Mapping[str, Any]) -> Iterator[_Placed]:
     """Texts that nobody can see or follow, and a day that never was."""
     for place, text in _texts(document):
-        if not text.isprintable():
+        if not text.isprintable() or _UNSEEN.search(text):
             yield place, "it holds characters that nobody sees", "write it in characters that are seen"
     link = document.get("contributor", {}).get("link", "")
     if link and not _is_page(link):
         yield ["contributor", "link"], f"{link!r} is the address of no page", "write https://, a host and a path"
     try:
-        datetime.strptime(document["measured"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        day = datetime.strptime(document["measured"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        if day.year not in YEARS:
+            yield ["measured"], f"no file is of the year {day.year}", f"{YEARS[0]} to {YEARS[-1]}"
     except ValueError:
         yield ["measured"], f"there is no {document['measured']}", ""
 
