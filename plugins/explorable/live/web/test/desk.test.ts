@@ -39,6 +39,7 @@ test("each value that is not taken is said by name", () => {
   expect(opened({ model: "large", flash: 3 })).toBe("Fused attention: 3 is not offered here; on stands instead.");
   expect(opened({ colour: "red" })).toBe("The link sets colour, which is not here.");
   expect(opened({ config: "{ long }" })).toBe("The link's config is not taken.");
+  expect(opened({ model: "\u202ehuge\u2066" })).toBe("Model: huge is not offered here; Small stands instead.");
   expect(opened({ model: "x".repeat(900) })).toContain(`${"x".repeat(40)}… is not offered`);
 });
 

@@ -10,6 +10,7 @@ import { equal } from "../equal";
 import { wrongNumber } from "../number";
 import { controlWords, type Instruments } from "../act/controls";
 import type { State, Tell, Value, View } from "../python/protocol";
+import { undirected } from "../marks";
 
 /** The act around which it stands. */
 export interface Desk {
@@ -35,7 +36,10 @@ const MOST_SAID = 40;
 
 /** What a link asked for and the page does not offer, with what stands instead, a sentence each; whoever wrote the link is unknown. */
 export function notOffered(root: ParentNode, asked: Record<string, Value>, standing: Record<string, Value>): string {
-  const said = (value: Value): string => (String(value).length > MOST_SAID ? `${String(value).slice(0, MOST_SAID)}…` : String(value));
+  const said = (value: Value): string => {
+    const text = undirected(String(value));
+    return text.length > MOST_SAID ? `${text.slice(0, MOST_SAID)}…` : text;
+  };
   return Object.entries(asked)
     .filter(([name, value]) => standing[name] !== value)
     .map(([name, value]) => {
