@@ -421,3 +421,9 @@ def test_trl_is_told_that_a_reference_has_answered_before() -> None:
     changed = rewrite([text], State("plan", {**given, "more": json.dumps(without) if without else ""}))
     assert "+precompute_ref_log_probs: true" in changed["TRL"]
     assert UNSAID not in changed
+
+
+def test_cards_that_groups_do_not_use_up_are_told_in_the_pages_words() -> None:
+    said = ACT.exports(at(gpus=1, tp=64)) if ACT.exports else {}
+    assert list(said) == [""]
+    assert said[""].startswith("“Cards in all: 1” is not allowed with “Cards that share every matrix")

@@ -9,11 +9,12 @@ from inspect import signature
 from typing import Any
 
 from explorable import live
-from ironlaw import Setup, setup
+from ironlaw import EngineError, Setup, setup
 from ironlaw.files.launch import deepspeed as of_deepspeed
 from ironlaw.files.launch import sizes_buffers, uses_deepspeed, uses_fsdp
 
 from .choices import LEAN, PAIRS, is_named, more_of, require_layout, setup_of, words_of
+from .labels import worded
 from .left import TITLES, left, waiting
 
 DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
@@ -56,6 +57,13 @@ def command(words: Mapping[str, Any]) -> str:
 
 def exports(state: live.State) -> Mapping[str, str]:
     """What each text is called, and the text; under no name what is not written and why."""
+    try:
+        return _texts(state)
+    except EngineError as error:
+        return {"": worded(error)}
+
+
+def _texts(state: live.State) -> Mapping[str, str]:
     from ironlaw.files.exports import exports as texts_of
 
     require_layout(state)

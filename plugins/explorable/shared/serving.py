@@ -39,7 +39,8 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         faulthandler.register(WHERE, file=2, all_threads=False)
     if hasattr(os, "register_at_fork"):
         # A process that an author's code forks, and that outlives this one, would hold the conversation open.
-        os.register_at_fork(after_in_child=lambda: (requests.close(), responses.close()))
+        for stream in (requests, responses):
+            os.register_at_fork(after_in_child=stream.close)
     print("ready", file=responses)
     for line in requests:
         answer = respond(loads(line))

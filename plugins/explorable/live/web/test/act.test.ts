@@ -83,6 +83,7 @@ test.each(["this text is of no known kind", ""])("texts that change nothing leav
   await started(made);
   await vi.waitFor(() => expect(made.host.dataset.stale).toBeUndefined());
   made.give("hello");
+  await settle();
   expect(made.host.dataset.stale).toBe("true");
   python.worker().ready();
   await settle();

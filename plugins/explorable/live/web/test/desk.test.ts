@@ -163,14 +163,42 @@ test("what cannot be read comes back into the box, also after another text was r
   };
   read("good");
   read("nonsense");
-  await vi.waitFor(() => expect(waiting).toHaveLength(2));
+  await vi.waitFor(() => expect(waiting).toHaveLength(1));
   waiting[0]?.(true);
   await vi.waitFor(() => expect(here.host.querySelector(".il-reader__texts li")).not.toBeNull());
+  await vi.waitFor(() => expect(waiting).toHaveLength(2));
   waiting[1]?.(false);
   await vi.waitFor(() => expect(problem()).toBe("of no known kind"));
   expect(box.value).toBe("nonsense");
   read(" ");
-  expect(problem()).toBe("");
+  await vi.waitFor(() => expect(problem()).toBe(""));
+});
+
+test("texts that are given while another is read are read after it, and none is lost", async () => {
+  const heard: string[] = [];
+  const here = desk(async (text) => {
+    await new Promise((done) => setTimeout(done, 5));
+    heard.push(text);
+    return { labels: [...heard], controls: {}, said: [] };
+  });
+  new Around(here);
+  const box = here.host.querySelector("textarea") as HTMLTextAreaElement;
+  for (const text of ["first", "second", "third"]) {
+    box.value = text;
+    here.host.querySelector<HTMLButtonElement>('[data-action="read"]')?.click();
+  }
+  await vi.waitFor(() => expect(here.host.querySelectorAll(".il-reader__texts li")).toHaveLength(3));
+  expect(heard).toEqual(["first", "second", "third"]);
+});
+
+test("a Python that ends before a text is read is told, and the text comes back", async () => {
+  const here = desk(async () => null);
+  new Around(here);
+  const box = here.host.querySelector("textarea") as HTMLTextAreaElement;
+  box.value = "a log";
+  here.host.querySelector<HTMLButtonElement>('[data-action="read"]')?.click();
+  await vi.waitFor(() => expect(here.host.querySelector('[data-slot="reader"] .il-problem')?.textContent).toBe("Python ended before all was read: give it again."));
+  expect(box.value).toBe("a log");
 });
 
 test.each(["\u0301".repeat(150_000), "model: gpt2\n"])("a pasted text goes into the box without more marks than a browser can lay out", async (text) => {

@@ -42,7 +42,7 @@ beforeEach(() => {
     asked.push(url.slice(ROOT.length));
     return new Response(url.endsWith(".json") ? JSON.stringify(served) : served.release);
   });
-  Object.defineProperty(navigator, "serviceWorker", { value: { register: async () => undefined }, configurable: true });
+  Object.defineProperty(navigator, "serviceWorker", { value: { register: async () => undefined, getRegistration: async () => ({}) }, configurable: true });
 });
 
 afterEach(() => {

@@ -55,6 +55,8 @@ export class Reader {
   #stood: State["controls"] | null = null;
   /** The same, with what the texts say of controls that stay where the reader has moved them. */
   #told: State["controls"] | null = null;
+  /** What was given last, until it is read. */
+  #reading: Promise<unknown> = Promise.resolve();
   /** Counts the times that all was taken away: what was being read then is not read any more. */
   #cleared = 0;
 
@@ -187,11 +189,17 @@ export class Reader {
     return this.#add(given.trim() ? [{ name: "", text: given }] : []);
   }
 
-  /** Reads these texts together with those that are there, and says of each that cannot be read why, behind what was `refused`
-   * before. Whether all were read. */
-  async #add(given: readonly Given[], refused: readonly string[] = []): Promise<boolean> {
-    this.#refuse("");
+  /** Reads these texts together with those that are there, one gift after the other, and says of each text that cannot be read
+   * why, behind what was `refused` before. Whether all were read. */
+  #add(given: readonly Given[], refused: readonly string[] = []): Promise<boolean> {
     const cleared = this.#cleared;
+    const read = this.#reading.then(() => cleared !== this.#cleared || this.#readAll(given, refused, cleared));
+    this.#reading = read.catch(() => false);
+    return read;
+  }
+
+  async #readAll(given: readonly Given[], refused: readonly string[], cleared: number): Promise<boolean> {
+    this.#refuse("");
     const room = MOST_TEXTS - this.#texts.length;
     const why = [...refused, ...given.slice(room).map((one) => unread(one, `At most ${MOST_TEXTS} texts are read together: take one away first.`))];
     const offered = given.slice(0, room);
@@ -212,10 +220,11 @@ export class Reader {
       return true;
     };
     let together = offered.length > 1;
-    if (together && !(await hear(offered, () => (together = false)))) return false;
+    let ended = together && !(await hear(offered, () => (together = false)));
     // What cannot be read, or not beside the others, takes none of them with it.
-    if (!together) for (const one of offered) if (!(await hear([one], (message) => why.push(unread(one, message))))) return false;
+    if (!together) for (const one of offered) ended ||= !(await hear([one], (message) => why.push(unread(one, message))));
     if (cleared !== this.#cleared) return true;
+    if (ended) why.push("Python ended before all was read: give it again.");
     if (heard) this.#take(kept, heard);
     this.#refuse(why.join(" "), heard !== null);
     return heard !== null && !why.length;
