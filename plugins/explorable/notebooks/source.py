@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import jupytext  # type: ignore[import-untyped]
+import yaml
 from nbformat.v4 import new_markdown_cell
 from nbformat.validator import NotebookValidationError
 
+from explorable.shared import yaml_text
+
+_HEAD = re.compile(r"# ---\n((?:#.*\n)*?)# ---$", re.MULTILINE)
 _MARKER = re.compile(r"^# %%", re.MULTILINE)
 _parsed = lru_cache(jupytext.reads)  # A build asks twice, and a server again and again.
 _LINK = re.compile(r"(?<=\]\()(?![a-zA-Z]+:|#|//)(?P<path>[^()#\s]+)(?P<anchor>#[^()\s]*)?(?=\))")
@@ -44,6 +48,11 @@ def read(path: Path) -> Source:
             holds no cell; or what a marker or its head says is none of a notebook's.
     """
     text = path.read_text(encoding="utf-8")
+    if head := _HEAD.match(text):
+        try:
+            yaml_text.load(re.sub(r"^# ?", "", head[1], flags=re.MULTILINE))
+        except yaml.MarkedYAMLError as error:
+            raise ValueError(f"its head cannot be read: {error.problem}") from None
     try:
         document = _parsed(text, fmt="py:percent")
     except (NotebookValidationError, AttributeError, TypeError, ValueError, RecursionError) as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -147,6 +150,44 @@ def test_a_file_that_is_no_record_is_a_defect(site: Site, name: str, text: str, 
     file.parent.mkdir(parents=True)
     file.write_text(text, "utf-8")
     assert any(message in str(defect) for defect in load(site).defects)
+
+
+def test_a_link_or_a_pipe_in_the_place_of_a_record_is_never_opened(site: Site) -> None:
+    """A link to /dev/zero took all memory, and a pipe was waited for without end."""
+    file = site.record(document(ADAM))
+    file.with_name("zero--cpu.json").symlink_to("/dev/zero")
+    file.with_name("copy--cpu.json").symlink_to(file)
+    os.mkfifo(file.with_name("pipe--cpu.json"))
+    loaded = load(site)
+    assert [record.case for record in loaded.records] == [ADAM]
+    said = [str(defect) for defect in loaded.defects]
+    assert len(said) == 3
+    assert all("a record is a file, no link and no device" in one for one in said)
+
+
+class _Any:
+    """A reader of a book that checks nothing."""
+
+    def checked(self, text: bytes, place: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+        return json.loads(text), ()
+
+
+def test_what_no_reader_checks_is_shown_without_marks_and_never_calculated_with(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded, "current", lambda: SimpleNamespace(records=_Any()))
+    record = document(ADAM)
+    record["device"]["name"] = "GPU\u202e 5"
+    record["provenance"] |= {"git_commit": 5, "finished": "2026-\u202e11-30T"}
+    file = site.folder / "results/smoke/some--cpu.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(record), "utf-8")
+    (shown,) = load(site).records
+    assert shown.source == "GPU 5, 2026-11-30"
+    record["case"]["batch"] = 10**400
+    file.write_text(json.dumps(record), "utf-8")
+    (defect,) = load(site).defects
+    assert "a number has more than 256 bits" in str(defect)
 
 
 def test_records_made_for_tests_meet_the_real_schema() -> None:

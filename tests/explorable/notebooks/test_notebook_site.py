@@ -151,6 +151,10 @@ def test_a_marker_that_says_what_no_notebook_has_is_refused(site: Site) -> None:
     [
         ("", "there is no cell"),
         ("# %% tags=3\n1\n", "a cell's marker is none of a notebook's: "),
+        (
+            "# ---\n# jupyter:\n#   a: &a [1]\n#   b: [*a, *a]\n# ---\n\n# %%\n1\n",
+            "its head cannot be read: the alias '*a' is not read",
+        ),
         ("# ---\n# jupyter:\n#   runs_in_page: 'no'\n# ---\n\n# %%\n1\n", "runs_in_page is 'no'; allowed: true, false"),
     ],
 )

@@ -46,7 +46,10 @@ def _memory_of_a_page() -> Iterator[None]:
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, before[1]))
+    most = pages * resource.getpagesize() + MEMORY
+    if before[1] != resource.RLIM_INFINITY:
+        most = min(most, before[1])
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from explorable.book import Reader, current
 from explorable.measured.errors import MeasuredError, NullError
 from explorable.measured.values.quantities import Format, format_number, quantity, show
 from explorable.shared.errors import Defect, nearest
+from explorable.shared.yaml_text import LONGEST_INTEGER
 
 STATUS = {
     "ok": "measured",
@@ -89,7 +90,7 @@ class Record:
     @property
     def device_name(self) -> str:
         """The device as its driver calls it, or its slug."""
-        return str(self.document["device"]["name"] or self.device)
+        return _shown(self.document["device"]["name"]) or self.device
 
     @property
     def status(self) -> str:
@@ -99,13 +100,13 @@ class Record:
     @property
     def day(self) -> str:
         """The day of the measurement, `2025-11-20`."""
-        return str(self.document["provenance"]["finished"])[:10]
+        return _shown(self.document["provenance"]["finished"])[:10]
 
     @property
     def source(self) -> str:
         """Device, day and code version: `NVIDIA H200, 2025-11-20, commit 1a2b3c4`."""
         provenance = self.document["provenance"]
-        commit = provenance["git_commit"]
+        commit = _shown(provenance["git_commit"])
         version = f", commit {commit[:7]}{' with local changes' if provenance['dirty'] else ''}" if commit else ""
         return f"{self.device_name}, {self.day}{version}"
 
@@ -208,6 +209,9 @@ def load(folder: Path, root: Path) -> Records:
     defects: list[Defect] = []
     for file in sorted(folder.rglob("*.json")):
         try:
+            # A link leads out of the folder, and to what has no end, as a device has none.
+            if file.is_symlink() or not file.is_file():
+                raise OSError(0, "a record is a file, no link and no device")
             if (size := file.stat().st_size) > LARGEST:
                 raise OSError(0, f"{size:,} B are too many for a record; allowed: {LARGEST:,} B")
             record, faults = _record(current().records, file.read_bytes(), file.relative_to(folder).as_posix())
@@ -223,7 +227,21 @@ def load(folder: Path, root: Path) -> Records:
 def _record(reader: Reader, text: bytes, place: str) -> tuple[Record | None, tuple[str, ...]]:
     """The record in a file with this content, or its faults: a server asks before every rebuild."""
     document, faults = reader.checked(text, place)
+    if document is not None and not _fits(document):
+        return None, (*faults, f"a number has more than {LONGEST_INTEGER} bits")
     return None if document is None else Record(PurePosixPath(place), _freeze(document)), tuple(faults)
+
+
+def _fits(value: Any) -> bool:
+    """Whether every whole number in parsed JSON is one that can be calculated with."""
+    if isinstance(value, dict | list):
+        return all(map(_fits, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, int) or value.bit_length() <= LONGEST_INTEGER
+
+
+def _shown(value: Any) -> str:
+    """A text of a record as it stands in a line, without marks that turn the line around; "" for anything else."""
+    return "".join(letter for letter in value if letter.isprintable()) if isinstance(value, str) else ""
 
 
 def _freeze(value: Any) -> Any:
