@@ -19,6 +19,8 @@ from gpu_bench.record import compare, load, report, tables
 from gpu_bench.record.store import RESULTS
 from gpu_bench.run import archive, forecast, job, runner
 
+MOST_FAULTS = 20
+"""Faults of a file that are told."""
 _RETRIES = {"local": 0, "ray": 2}
 """How often a repeat is begun again whose process or machine was taken away. On one machine a killed worker is mostly
 the case's own fault; among many machines some die."""
@@ -243,8 +245,10 @@ def _validate(options: argparse.Namespace) -> int:
     for file in files:
         faults = load.file_faults(file)
         faulty += bool(faults)
-        for fault in faults:
-            print(f"{file}: {fault}")
+        for fault in faults[:MOST_FAULTS]:
+            print(_visible(f"{file}: {fault}"))
+        if len(faults) > MOST_FAULTS:
+            print(_visible(f"{file}: {len(faults) - MOST_FAULTS:,} more"))
     print(f"{len(files)} records, {faulty} faulty")
     return 1 if faulty else 0
 

@@ -13,7 +13,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -49,15 +49,20 @@ class Packed:
     left_out: int
 
 
+def _found(out: Path, candidates: Iterable[Path], name: re.Pattern[str]) -> list[Path]:
+    """Those that are files, no links and no devices, with such a name: `unpack` refuses an archive of others."""
+    files = (file for file in candidates if file.is_file() and not file.is_symlink())
+    return sorted(file for file in files if name.fullmatch(_inside(file, out)))
+
+
 def pack(out: Path, archive: Path, split: int, most: int) -> Packed:
     """Pack a folder of records into `archive`, in pieces of `split` bytes (`….tar.gz.000`; 0 is one file).
 
     Beyond `most` bytes compiled kernels are left out. Raises `ValueError` when there is nothing to pack.
     """
-    records = sorted(file for file in out.glob("*/*.json") if _RECORD.fullmatch(_inside(file, out)))
-    parts = sorted(file for file in (out / PARTS).rglob("*") if file.is_file() and _PART.fullmatch(_inside(file, out)))
-    caches = sorted(file for file in (out / COMPILED).rglob("*") if file.is_file() and not file.is_symlink())
-    caches = [file for file in caches if _CACHE.fullmatch(_inside(file, out))]
+    records = _found(out, out.glob("*/*.json"), _RECORD)
+    parts = _found(out, (out / PARTS).rglob("*"), _PART)
+    caches = _found(out, (out / COMPILED).rglob("*"), _CACHE)
     if not records and not parts:
         raise ValueError(f"nothing to pack in '{out}': no record and no finished repeat")
     buffer, packed = io.BytesIO(), 0

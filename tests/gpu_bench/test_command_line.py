@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -117,6 +118,16 @@ def test_validate_accepts_good_records_and_names_the_faulty_one(record_file: Pat
     assert done.returncode == 1
     assert f"{bad}: at /: 'schema_version' is a required property" in done.stdout
     assert done.stdout.endswith("2 records, 1 faulty\n")
+
+
+def test_validate_tells_a_few_faults_and_how_many_more_and_no_name_commands_a_terminal(
+    tmp_path: Path,
+) -> None:
+    bad = tmp_path / "bad\x1b[2J.json"
+    bad.write_text(json.dumps({f"unknown-{number}": 1 for number in range(1000)}), encoding="utf-8")
+    lines = _gpu_bench("validate", str(bad)).stdout.splitlines()
+    assert 3 <= len(lines) <= 22
+    assert "\x1b" not in "".join(lines)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without end")

@@ -51,6 +51,13 @@ def test_records_repeats_and_compiled_kernels_survive_in_pieces(record_file: Pat
     assert unpack(files, tmp_path / "new").kept == done.filed, "an archive that comes twice changes nothing"
 
 
+def test_what_would_be_refused_on_arrival_is_not_packed(record_file: Path, tmp_path: Path) -> None:
+    _packed(record_file, tmp_path)
+    (tmp_path / "out/trial/linked--cpu.json").symlink_to(record_file)
+    files = pack(tmp_path / "out", tmp_path / "again.tar.gz", 0, 2**20).files
+    assert [*unpack(files, tmp_path / "new").filed] == [f"trial/{record_file.name}"]
+
+
 def test_a_full_disk_leaves_no_archive_and_no_piece_of_one(record_file: Path, tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     for split in (0, 1000):

@@ -3,6 +3,7 @@
 // The page downloads; the service worker (sw.ts) only serves what is complete. Every file is held against the hash that the
 // list of its release names, so that a deploy during the download cannot mix two releases.
 import { bookNames, cacheName } from "./names";
+import { release } from "../release";
 
 /** `offline.json`, written by the build: the release, and address below the site's root -> bytes and the start of the file's SHA-256. */
 export interface Contents {
@@ -45,7 +46,9 @@ export async function keptContents(root: string): Promise<Contents | null> {
 }
 
 export async function servedContents(root: string): Promise<Contents> {
-  const answer = await fetch(root + CONTENTS, { cache: "no-store" });
+  const answer = await fetch(root + CONTENTS, { cache: "no-store", signal: AbortSignal.timeout(1000 * release().patience) }).catch((error: unknown) => {
+    throw error instanceof DOMException && error.name === "TimeoutError" ? new Error("the list of the book does not come") : error;
+  });
   if (!answer.ok) throw new Error(`the list of the book could not be downloaded (HTTP ${answer.status})`);
   const contents = contentsIn(root, (await answer.json().catch(() => null)) as unknown);
   if (!contents) throw new Error("something else came instead of the list of the book; does this network want you to sign in?");

@@ -67,7 +67,7 @@ class Keeper {
     }
     const forget: Action = ["Forget it", () => void this.#forget()];
     if (!whole && !part.size) this.#show("", ["Keep this book", () => void this.#ask()]);
-    else if (whole) this.#show(KEPT, forget);
+    else this.#show(whole ? KEPT : "A part of this book is in this browser.", forget);
     // From here on a change elsewhere begins another look, which this one does not outlive.
     this.#rests = true;
     const served = whole || part.size ? await servedContents(root).catch(() => null) : null;
@@ -84,6 +84,7 @@ class Keeper {
 
   async #ask(): Promise<void> {
     this.#looks += 1;
+    this.#show("Asking for the list of the book.");
     try {
       const contents = await servedContents(root);
       const size = `${megabytes(total(contents))} MB`;
