@@ -85,7 +85,8 @@ function isInside(root: string, path: string): boolean {
 
 /** Copies a release into the browser, what an earlier one has already from there. Rejects when a file is of another release. */
 export async function keepBook(root: string, contents: Contents, moved: (bytes: number) => void, stop: AbortController): Promise<void> {
-  const cache = await caches.open(cacheName(root, contents.release));
+  const own = cacheName(root, contents.release);
+  const cache = await caches.open(own);
   // A part of a release that was never whole may have what this one needs, too.
   const earlier = await Promise.all((await bookNames(root)).map((name) => caches.open(name)));
   let bytes = 0;
@@ -95,11 +96,13 @@ export async function keepBook(root: string, contents: Contents, moved: (bytes: 
       stop.signal.throwIfAborted();
       const [path, [size, hash]] = next;
       const url = root + path;
-      const own = await firstRight([() => cache.match(url)], hash);
-      const right = own ?? (await firstRight(earlier.map((one) => () => one.match(url)), hash));
+      const there = await firstRight([() => cache.match(url)], hash);
+      const right = there ?? (await firstRight(earlier.map((one) => () => one.match(url)), hash));
       const fresh = right ?? (await firstRight([() => fetch(url, { cache: "no-store", signal: stop.signal })], hash));
       if (!fresh) throw new Error(`${path} is of another release now; try again in some minutes`);
-      if (!own) await cache.put(url, fresh);
+      if (!there) await cache.put(url, fresh);
+      // Another tab may forget the book, or the browser may throw it away: what is put into such a cache is nowhere.
+      if (!(await bookNames(root)).includes(own)) throw new Error("it was thrown away while it arrived");
       bytes += size;
       if (!stop.signal.aborted) moved(bytes);
     }
