@@ -14,6 +14,7 @@ from explorable.built_from import Pages, Sources
 from explorable.figures.contents import Chapter
 from explorable.figures.part import FiguresPart
 from explorable.finish import budgets, finish, publish, releases
+from explorable.live.build.assets import Release
 from explorable.live.build.library_imports import unreadable
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
@@ -41,7 +42,7 @@ class Builds:
     begun: float = 0.0
     decoded: intake.Decoded = field(default_factory=intake.Decoded)
     pages: Pages = field(default_factory=Pages)
-    release: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 class Build:
@@ -189,7 +190,7 @@ class Build:
 
     def manifest(self, pages: Mapping[str, PageFacts], scripts: Sequence[str]) -> Manifest:
         """The manifest of the site, of which its host knows the pages, by their files, and the programs they load."""
-        live = self.parts.get("live")
+        release = self._release()
         return replace(
             self._about,
             root=str(self.root),
@@ -197,7 +198,7 @@ class Build:
             theme=source_path(self._folders[1], self.root) if len(self._folders) > 1 else "",
             pages=pages,
             scripts=scripts,
-            release=live.release.facts if isinstance(live, LivePart) else None,
+            release=release.facts if release else None,
             book=self.given.book or self.book.plain(),
         )
 
@@ -217,19 +218,18 @@ class Build:
         for made, facts in pages.items():
             if facts.source in weighed and (site / made).is_file():
                 budgets.weigh_page(facts.source, (site / made).read_text(encoding="utf-8"))
-        if self.site.serving:
-            kept = [site / made for made, facts in pages.items() if facts.source not in self._entered]
-            self._builds.release = releases.carry(kept, self._builds.release, self._named())
+        if self.site.serving and (release := self._release()):
+            kept = (site / made for made, facts in pages.items() if facts.source not in self._entered)
+            releases.carry(kept, self._builds.named, release.named)
+            self._builds.named = release.named
         finish(site, self.book, manifest, serving=self.site.serving)
         self._builds.pages.built()
         self._builds.again = True
 
-    def _named(self) -> tuple[str, ...]:
-        """How every page names the programs that it loads."""
+    def _release(self) -> Release | None:
+        """The programs of its pages; None for a book without live parts."""
         live = self.parts.get("live")
-        if not isinstance(live, LivePart):
-            return ()
-        return live.release.facts.build, Path(live.release.entry).name, Path(live.release.style).name
+        return live.release if isinstance(live, LivePart) else None
 
     def date(self, config: Path, watched: Sequence[str], themes: Sequence[str], made: Mapping[str, Path]) -> None:
         """Date the HTML that was `made` of pages, for a server that builds a page again where its file is newer."""

@@ -54,8 +54,7 @@ class Sources:
 
     def hashes(self, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """For each page, given by its source and its text, a hash of all that it is built from."""
-        shared, watched = self._shared(texts), self._watched()
-        computed = _sum(watched)
+        shared, computed = self._shared(texts), _sum(self._watched())
         for page, text in texts.items():
             shown = scan(text)
             parts = [self.configuration.parent / included.file for included in shown.included]
@@ -70,12 +69,12 @@ class Sources:
                 parts += [figures.parent / "story.py"] if any(block.name == "strip" for block in shown.blocks) else []
             files = [name for fence in shown.fences for name in fence.options.get("files", "").split()]
             parts += [self.docs / Path(page).parent / name for name in files]
-            if computes(page, shown):
+            described = {self._described(module) for module in _MODULE.findall(shown.text)}
+            folders = sorted(folder for folder in described if folder)
+            if computes(page, shown) or None in described:
                 yield page, digest(shared, computed, text, fingerprint(parts))
             else:
-                described = {self._described(module) for module in _MODULE.findall(shown.text)}
-                folders = sorted(folder for folder in described if folder)
-                yield page, digest(shared, computed * (None in described), text, fingerprint([*parts, *folders]))
+                yield page, digest(shared, text, fingerprint([*parts, *folders]))
 
     def _shared(self, texts: Mapping[str, str]) -> str:
         """A hash of what every page may show something of."""

@@ -77,6 +77,13 @@ class Site:
         found = (file for folder in folders if folder for file in files_in(folder))
         return self.again and any(file.stat().st_mtime > self.since for file in found)
 
+    def computes_all(self, *folders: Path | None) -> bool:
+        """Whether all is computed anew that is computed with what these hold.
+
+        Otherwise a server makes few pages again, and asks for what they show alone.
+        """
+        return not self.again or self.edited(*folders)
+
 
 @dataclass(frozen=True)
 class Offer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from explorable.figures.options import MOVING
@@ -28,16 +28,13 @@ def write(site: Path, release: ReleaseFacts) -> None:
     (site / RELEASE).write_text(json_text(contents), encoding="utf-8")
 
 
-def carry(pages: Iterable[Path], before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+def carry(pages: Iterable[Path], before: Sequence[str], now: Sequence[str]) -> None:
     """Let pages that a server did not build again name the release that it serves now.
 
     Args:
         pages: their HTML.
-        before: how they name the release: its build, and the files that pages load.
+        before: how they name the release, as `Release.named` says it.
         now: the same of the release that is served now.
-
-    Returns:
-        `now`, which is `before` of the next build.
     """
     named = [(old, new) for old, new in zip(before, now, strict=False) if old != new]
     for page in pages if named else ():
@@ -46,4 +43,3 @@ def carry(pages: Iterable[Path], before: tuple[str, ...], now: tuple[str, ...]) 
             for old, new in named:
                 text = text.replace(old, new)
             page.write_text(text, encoding="utf-8")
-    return now

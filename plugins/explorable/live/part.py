@@ -58,8 +58,7 @@ class LivePart(Part):
             locate.source_path(acts, root),
             Evidence(records, root),
         )
-        # A server makes few pages again, and asks for their acts alone.
-        self._ahead = not site.again or site.edited(current().library, LIVE)
+        self._ahead = site.computes_all(current().library, LIVE)
         if site.edited(acts):
             self._runner.start()
         self._located, self._imports = site.located, LibraryImports(root, self._importable)

@@ -65,8 +65,7 @@ class NotebooksPart(Part):
         self._site, self._kept = site, site.root / CACHE
         inputs = [*(site.root / name for name in self.options.inputs), *filter(None, [current().library])]
         self._executions = Executions(self._kept, inputs, self.options.time_limit_s)
-        # A server makes few of them again, each when it is asked for.
-        if self._folder and (not site.again or site.edited(*inputs)):
+        if site.computes_all(*inputs):
             self._executions.begin(sorted((site.docs / self._folder).glob("**/*.py")))
         self._wheel = wheel = current().wheel
         self._install = f"pip install {urljoin(site.address, f'{self._folder}/{wheel.file}')}" if wheel else ""

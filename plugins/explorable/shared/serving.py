@@ -47,6 +47,14 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         print(dumps({"answer": answer, "imports": IMPORTS.news()}), file=responses)
 
 
+def allowed(limit: int, most: int) -> int:
+    """`most` of what the system limits, or as much as it allows where that is less."""
+    import resource
+
+    highest = resource.getrlimit(limit)[1]
+    return most if highest == resource.RLIM_INFINITY else min(most, highest)
+
+
 def _bound() -> None:
     """Let no author's program fill the disk, or go on for ever behind a build that was killed.
 
@@ -55,8 +63,7 @@ def _bound() -> None:
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        highest = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        most = MOST_WRITTEN if highest == resource.RLIM_INFINITY else min(MOST_WRITTEN, highest)
+        most = allowed(resource.RLIMIT_FSIZE, MOST_WRITTEN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     if hasattr(signal, "setitimer"):
         build = os.getppid()

@@ -70,6 +70,11 @@ class Release:
     style: str
     assets: tuple[Asset, ...]
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """How every page names it: its build, and the two files."""
+        return self.facts.build, Path(self.entry).name, Path(self.style).name
+
 
 def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages: Sequence[Package] = ()) -> Release:
     """Gather the release.

@@ -29,7 +29,7 @@ from explorable.live.build.rehearsal import at_state, rehearse
 from explorable.live.runtime import acts, exercises, snippets
 from explorable.live.runtime.acts import ActError
 from explorable.live.runtime.figures import open_no_windows
-from explorable.shared.serving import serve
+from explorable.shared.serving import allowed, serve
 
 MEMORY = 4 * 2**30
 """The most bytes that a page's Python can have: WebAssembly counts them in 32 bits."""
@@ -46,9 +46,7 @@ def _memory_of_a_page() -> Iterator[None]:
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_AS)
-    most = pages * resource.getpagesize() + MEMORY
-    if before[1] != resource.RLIM_INFINITY:
-        most = min(most, before[1])
+    most = allowed(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
     resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
     try:
         yield

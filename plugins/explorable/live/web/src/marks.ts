@@ -91,7 +91,10 @@ export class Pieces {
       const cut = this.#shaped && before > MOST_JOINED;
       this.#length += part.length;
       this.#shaped ||= SHAPED.test(part);
-      if (this.#shaped && this.#length > WORD && (this.#long += Math.min(part.length, MOST_JOINED)) > this.#mostLong) return before ? "" : "…";
+      if (this.#shaped && this.#length > WORD) {
+        this.#long += Math.min(part.length, MOST_JOINED);
+        if (this.#long > this.#mostLong) return before ? "" : "…";
+      }
       if (!this.#shaped || this.#length <= MOST_JOINED) return part;
       // No half of a sign stays behind.
       return cut ? "" : `${part.slice(0, Math.max(MOST_JOINED - before, 0)).replace(/[\ud800-\udbff]$/, "")}…`;

@@ -189,7 +189,7 @@ export class Reader {
     return this.#add(given.trim() ? [{ name: "", text: given }] : []);
   }
 
-  /** Reads these texts together with those that are there, one gift after the other, and says of each text that cannot be read
+  /** Reads these texts together with those that are there, those that were given first before the others, and says of each text that cannot be read
    * why, behind what was `refused` before. Whether all were read. */
   #add(given: readonly Given[], refused: readonly string[] = []): Promise<boolean> {
     const cleared = this.#cleared;

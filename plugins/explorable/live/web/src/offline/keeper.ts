@@ -60,11 +60,10 @@ class Keeper {
     const { whole, part } = await heldBook(root).catch(() => ({ whole: null, part: new Set<string>() }));
     if (late()) return;
     // Another book of the same origin may have taken the service worker away, without which nothing that is kept is found.
-    if (whole && !(await navigator.serviceWorker.getRegistration(root))) {
-      const lost = await register().then(() => null, (error: unknown) => error);
-      if (late()) return;
-      if (lost) return this.#fail("The book is in this browser, but it cannot be opened without a network", lost);
-    }
+    const governed = !whole || (await navigator.serviceWorker.getRegistration(root));
+    const lost = governed ? null : await register().then(() => null, (error: unknown) => error);
+    if (late()) return;
+    if (lost) return this.#fail("The book is in this browser, but it cannot be opened without a network", lost);
     const forget: Action = ["Forget it", () => void this.#forget()];
     if (!whole && !part.size) this.#show("", ["Keep this book", () => void this.#ask()]);
     else this.#show(whole ? KEPT : "A part of this book is in this browser.", forget);
